@@ -160,6 +160,13 @@ uint32_t sel_in_pair(struct sel *s, struct isa_operand o)
     return unit;
 }
 
+uint32_t sel_in_whole_pair(struct sel *s, struct isa_operand o)
+{
+    uint32_t unit = sel_in_pair(s, o);
+
+    return unit == ISA_RZ ? sel_tuple(s, (struct isa_operand[]){SEL_RZ, SEL_RZ}, 2) : unit;
+}
+
 /* Are they units of one register already, that begin where a tuple may? */
 static bool is_tuple(const struct sel *s, const struct isa_operand *words, unsigned n)
 {

@@ -73,6 +73,19 @@ static inline struct isa_operand sel_ureg(uint32_t reg)
 {
     return (struct isa_operand){.kind = ISA_KIND_UREG, .value = reg};
 }
+/* LOP3 and PLOP3: bit (a << 2 | b << 1 | c) is the result. */
+enum {
+    LUT_A = 0xf0,
+    LUT_B = 0xcc,
+    LUT_C = 0xaa,
+    LUT_AND = LUT_A & LUT_B,
+    LUT_OR = LUT_A | LUT_B,
+    LUT_XOR = LUT_A ^ LUT_B,
+    LUT_NOT = 0xff & ~LUT_A,
+    LUT_NOT_B = 0xff & ~LUT_B,
+    LUT_CHOOSE = 0xca, /* a ? b : c */
+    LUT_BY_B = 0xe2,   /* b ? a : c */
+};
 #define SEL_TRUE  sel_p(ISA_PT)
 #define SEL_FALSE sel_not(sel_p(ISA_PT))
 #define SEL_RZ    sel_unit(ISA_RZ)
@@ -86,9 +99,10 @@ struct isa_operand sel_src(struct sel *s, unsigned i);   /* of at most 32 bits *
 struct isa_operand sel_src64(struct sel *s, unsigned i); /* of 64 */
 struct isa_operand sel_srcp(struct sel *s, unsigned i);
 bool sel_is_number(const struct sel *s, const struct ir_value *v, uint64_t *out);
-/* The same in registers. */
+/* The same in registers; a pair may be RZ, unless its halves are to be named. */
 uint32_t sel_in_unit(struct sel *s, struct isa_operand o);
 uint32_t sel_in_pair(struct sel *s, struct isa_operand o);
+uint32_t sel_in_whole_pair(struct sel *s, struct isa_operand o);
 /* Units that hold the words side by side, aligned: copies where they do not already. */
 uint32_t sel_tuple(struct sel *s, const struct isa_operand *words, unsigned n);
 /* Parts of `bits`, 8 or 16, in one register, lowest first; and part i of such registers. */
@@ -188,6 +202,15 @@ bool select_texture(struct sel *s, const struct ir_instr *in);
 
 /* The ordering of a memory operation, as the modifier SEM has it. */
 unsigned sel_sem(const struct ir_instr *in);
+/* A scalar type, as the modifier ATOM_TYPE has it; -1: it has not. */
+int sel_atom_type(enum ir_type type);
+/* The number of a special register, as S2R and CS2R have it. */
+unsigned sel_sreg(enum ir_sreg sreg);
+/* Products of 64 bits: the lower half, in the pair d, and the upper half, unsigned. */
+void sel_product64(struct sel *s, uint32_t d, struct isa_operand a, struct isa_operand b);
+uint32_t sel_high_product64(struct sel *s, struct isa_operand a, struct isa_operand b);
+/* A stack that has grown beyond its lane's local memory stops the launch. */
+void sel_check_stack(struct sel *s);
 /* The low bits of a register, with zeros or copies of the sign above. */
 uint32_t sel_masked(struct sel *s, uint32_t unit, unsigned bits, bool is_signed);
 /* Words of a type among arguments begin at a register that suits it; which one, and the next. */

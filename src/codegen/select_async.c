@@ -123,7 +123,7 @@ static struct isa_operand bit(struct sel *s, struct isa_operand word, unsigned a
 {
     uint32_t p = sel_new_pred(s);
 
-    EMIT(s, LOP3, D(ISA_RZ), PD(p), A(word), B(sel_number(1u << at)), NUMBER(LUT, 0xc0),
+    EMIT(s, LOP3, D(ISA_RZ), PD(p), A(word), B(sel_number(1u << at)), NUMBER(LUT, LUT_AND),
          PA(sel_not(SEL_TRUE)));
     return sel_p(p);
 }
@@ -134,7 +134,7 @@ static uint32_t in_rank(struct sel *s, uint32_t address, unsigned rank)
     uint32_t own = sel_new(s, 1), d = sel_new(s, 1);
 
     EMIT(s, LOP3, D(own), A(sel_unit(address)), B(sel_number(IR_CLUSTER_STRIDE_B - 1)),
-         NUMBER(LUT, 0xc0));
+         NUMBER(LUT, LUT_AND));
     EMIT(s, IADD3, D(d), A(sel_unit(own)), B(sel_number(rank * IR_CLUSTER_STRIDE_B)));
     return d;
 }
@@ -157,19 +157,6 @@ static void select_cast_copy(struct sel *s, const struct ir_instr *in)
     }
 }
 
-/* The upper half of the operand names the CTAs, the lower one is bytes or arrivals. */
-static void select_cast_barrier(struct sel *s, const struct ir_instr *in, unsigned what)
-{
-    uint32_t at = window_address(s, in);
-    struct isa_operand ranks = sel_unit(sel_in_unit(s, sel_word(s, in->src[1], 1)));
-    struct isa_operand low[2] = {sel_word(s, in->src[1], 0), SEL_RZ};
-    uint32_t operand = sel_tuple(s, low, 2);
-
-    for (unsigned rank = 0; rank < IR_CLUSTER_MAX_CTAS; rank++)
-        EMIT(s, SYNCS, GUARD(bit(s, ranks, rank)), A(sel_unit(in_rank(s, at, rank))),
-             B(sel_unit(operand)), MODV(SYNCS, what));
-}
-
 /* ---- tensor copies */
 
 enum { BARRIER_UR = 2 };
@@ -177,7 +164,7 @@ enum { BARRIER_UR = 2 };
 /* A value that all lanes must have, in a uniform register; else the launch stops. */
 static struct isa_operand uniform(struct sel *s, uint32_t unit)
 {
-    struct isa_operand ur = {.kind = ISA_KIND_UREG, .value = BARRIER_UR};
+    struct isa_operand ur = sel_ureg(BARRIER_UR);
     uint32_t p = sel_new_pred(s);
 
     EMIT(s, R2UR, OPERAND(UD, ur), PD(p), A(sel_unit(unit)));
@@ -321,36 +308,10 @@ static void select_copy(struct sel *s, const struct ir_instr *in)
         select_bulk_copy(s, in);
 }
 
-static int reduce_type(enum ir_type type)
-{
-    switch (type) {
-    case IR_U32:
-    case IR_B32:
-        return ISA_ATOM_TYPE_U32;
-    case IR_S32:
-        return ISA_ATOM_TYPE_S32;
-    case IR_U64:
-    case IR_B64:
-        return ISA_ATOM_TYPE_U64;
-    case IR_S64:
-        return ISA_ATOM_TYPE_S64;
-    case IR_F32:
-        return ISA_ATOM_TYPE_F32;
-    case IR_F64:
-        return ISA_ATOM_TYPE_F64;
-    case IR_F16:
-        return ISA_ATOM_TYPE_F16;
-    case IR_BF16:
-        return ISA_ATOM_TYPE_BF16;
-    default:
-        return -1;
-    }
-}
-
 static void select_reduce(struct sel *s, const struct ir_instr *in)
 {
     unsigned path = path_of(in);
-    int type = reduce_type(in->type);
+    int type = sel_atom_type(in->type);
     uint32_t to = any_address(s, in), from = source(s, path);
 
     if (type < 0) {
@@ -368,14 +329,12 @@ static int syncs_of(enum ir_mbarrier op)
     case IR_MBARRIER_INIT:
         return ISA_SYNCS_INIT;
     case IR_MBARRIER_ARRIVE:
-    case IR_MBARRIER_CAST_ARRIVE:
         return ISA_SYNCS_ARRIVE;
     case IR_MBARRIER_DROP:
         return ISA_SYNCS_DROP;
     case IR_MBARRIER_EXPECT_TX:
         return ISA_SYNCS_EXPECT_TX;
     case IR_MBARRIER_COMPLETE_TX:
-    case IR_MBARRIER_CAST_TX:
         return ISA_SYNCS_COMPLETE_TX;
     case IR_MBARRIER_TEST:
         return ISA_SYNCS_TEST;
@@ -401,11 +360,11 @@ static void select_cast(struct sel *s, const struct ir_instr *in)
 
     EMIT(s, IADD3, D(at), A(sel_src(s, 0)), B(sel_number((uint32_t)in->mem.offset)));
     EMIT(s, LOP3, D(at), A(sel_unit(at)), B(sel_number(IR_CLUSTER_STRIDE_B - 1)),
-         NUMBER(LUT, 0xc0));
+         NUMBER(LUT, LUT_AND));
     EMIT(s, MOV, D(bit), B(sel_number(1)));
     sel_jump(s, loop);
     s->b = loop;
-    EMIT(s, LOP3, D(named), A(ctas), B(sel_unit(bit)), NUMBER(LUT, 0xc0));
+    EMIT(s, LOP3, D(named), A(ctas), B(sel_unit(bit)), NUMBER(LUT, LUT_AND));
     EMIT(s, ISETP, PD(p), A(sel_unit(named)), MOD(CMP, NE), MOD(SIGN, U32));
     EMIT(s, SYNCS, A(sel_unit(at)), B(sel_unit(b)), MODV(SYNCS, what), GUARD(sel_p(p)));
     EMIT(s, IADD3, D(at), A(sel_unit(at)), B(sel_number(IR_CLUSTER_STRIDE_B)));
@@ -431,10 +390,6 @@ static void select_mbarrier(struct sel *s, const struct ir_instr *in)
         sel_refuse(s, "a barrier in memory that is used in another way");
         return;
     }
-    if (ir_mbarrier_of_cast(op) != op) {
-        select_cast_barrier(s, in, (unsigned)what);
-        return;
-    }
     a = sel_in_unit(s, sel_word(s, in->src[0], 0));
     b = sel_in_pair(s, sel_src64(s, 1));
     if (in->ndst && tests)
@@ -453,7 +408,7 @@ static int multimem_type(const struct ir_instr *in, const struct ir_multimem *m)
         return m->register_B == 8 ? ISA_ATOM_TYPE_U64 : ISA_ATOM_TYPE_U32;
     if (m->verb == IR_MULTIMEM_LOAD && (in->type == IR_E4M3 || in->type == IR_E5M2))
         return ISA_ATOM_TYPE_U32;
-    return reduce_type(in->type);
+    return sel_atom_type(in->type);
 }
 
 /* Registers lie side by side, like the elements in memory. */

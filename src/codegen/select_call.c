@@ -123,7 +123,6 @@ void select_arguments(struct sel *s)
     }
     s->return_to = sel_new(s, 2);
     sel_copy(s, s->return_to, sel_unit(ISA_REG_RETURN));
-    f->copies.at[f->copies.len - 1].to = s->return_to;
     sel_copy(s, s->return_to + 1, sel_unit(ISA_REG_RETURN + 1));
     take_values(s, s->ir->args, s->ir->proto.nparams);
     if (codegen_is_routine(s->ir))
@@ -135,10 +134,7 @@ void select_arguments(struct sel *s)
     EMIT(s, MOV, D(s->frame_base), B(sel_unit(ISA_REG_STACK)));
     raise = EMIT(s, IADD3, D(ISA_REG_STACK), A(sel_unit(s->frame_base)), B(sel_number(1)));
     raise->is_frame = true;
-    uint32_t p = sel_new_pred(s);
-    EMIT(s, ISETP, PD(p), A(sel_unit(ISA_REG_STACK)),
-         B(sel_constant(ISA_BANK_LAUNCH, ISA_LAUNCH_LOCAL_B)), MOD(CMP, GT), MOD(SIGN, U32));
-    EMIT(s, BPT, GUARD(sel_p(p)), MOD(TRAP_KIND, STACK));
+    sel_check_stack(s);
 }
 
 void select_return(struct sel *s, const struct ir_instr *in)

@@ -106,11 +106,11 @@ static struct quotient divide32_signed(struct sel *s, struct isa_operand a, stru
     EMIT(s, IABS, D(ua), B(a));
     EMIT(s, IABS, D(ub), B(b));
     x = divide32(s, sel_unit(ua), sel_unit(ub));
-    EMIT(s, LOP3, D(both), A(a), B(b), NUMBER(LUT, 0x3c));
+    EMIT(s, LOP3, D(both), A(a), B(b), NUMBER(LUT, LUT_XOR));
     negative = emit_compare(s, ISA_CMP_LT, ISA_SIGN_DEFAULT, sel_unit(both), SEL_RZ);
     minus = emit_compare(s, ISA_CMP_LT, ISA_SIGN_DEFAULT, a, SEL_RZ);
     some = emit_compare(s, ISA_CMP_NE, ISA_SIGN_U32, b, SEL_RZ);
-    EMIT(s, PLOP3, PD(p), PA(sel_p(negative)), PB(sel_p(some)), NUMBER(LUT, 0xc0));
+    EMIT(s, PLOP3, PD(p), PA(sel_p(negative)), PB(sel_p(some)), NUMBER(LUT, LUT_AND));
     x.q = negate_where(s, sel_p(p), x.q);
     x.r = negate_where(s, sel_p(minus), x.r);
     return x;
@@ -126,33 +126,17 @@ static uint32_t add64(struct sel *s, struct isa_operand a, struct isa_operand b)
     return d;
 }
 
-static uint32_t low_product64(struct sel *s, uint32_t a, uint32_t b)
+static uint32_t product64(struct sel *s, uint32_t a, uint32_t b)
 {
-    uint32_t wide = sel_new(s, 2), high = sel_new(s, 1), d = sel_new(s, 2);
+    uint32_t d = sel_new(s, 2);
 
-    EMIT(s, IMAD_WIDE, D(wide), A(sel_unit(a)), B(sel_unit(b)), MOD(SIGN, U32));
-    EMIT(s, IMAD, D(high), A(sel_unit(a)), B(sel_unit(b + 1)), C(sel_unit(wide + 1)));
-    EMIT(s, MOV, D(d), B(sel_unit(wide)));
-    EMIT(s, IMAD, D(d + 1), A(sel_unit(a + 1)), B(sel_unit(b)), C(sel_unit(high)));
-    return d;
-}
-
-static uint32_t wide_plus(struct sel *s, uint32_t a, uint32_t b, struct isa_operand word)
-{
-    uint32_t c = sel_tuple(s, (struct isa_operand[]){word, SEL_RZ}, 2), d = sel_new(s, 2);
-
-    EMIT(s, IMAD_WIDE, D(d), A(sel_unit(a)), B(sel_unit(b)), C(sel_unit(c)), MOD(SIGN, U32));
+    sel_product64(s, d, sel_unit(a), sel_unit(b));
     return d;
 }
 
 static uint32_t high_product64(struct sel *s, uint32_t a, uint32_t b)
 {
-    uint32_t p0 = wide_plus(s, a, b, SEL_RZ), p1 = wide_plus(s, a + 1, b, sel_unit(p0 + 1));
-    uint32_t p2 = wide_plus(s, a, b + 1, sel_unit(p1));
-    uint32_t p3 = wide_plus(s, a + 1, b + 1, sel_unit(p1 + 1));
-    uint32_t c = sel_tuple(s, (struct isa_operand[]){sel_unit(p2 + 1), SEL_RZ}, 2);
-
-    return add64(s, sel_unit(p3), sel_unit(c));
+    return sel_high_product64(s, sel_unit(a), sel_unit(b));
 }
 
 static uint32_t select64(struct sel *s, struct isa_operand p, struct isa_operand yes,
@@ -214,12 +198,12 @@ static struct quotient divide64(struct sel *s, uint32_t a, uint32_t b)
     struct quotient x;
 
     for (int i = 0; i < 2; i++)
-        y = add64(s, sel_unit(y), sel_unit(high_product64(s, y, low_product64(s, minus_b, y))));
+        y = add64(s, sel_unit(y), sel_unit(high_product64(s, y, product64(s, minus_b, y))));
     x.q = high_product64(s, a, y);
-    x.r = add64(s, sel_unit(a), sel_not(sel_unit(low_product64(s, b, x.q))));
+    x.r = add64(s, sel_unit(a), sel_not(sel_unit(product64(s, b, x.q))));
     correct64(s, &x, b);
     correct64(s, &x, b);
-    EMIT(s, LOP3, D(low), A(sel_unit(b)), B(sel_unit(b + 1)), NUMBER(LUT, 0xfc));
+    EMIT(s, LOP3, D(low), A(sel_unit(b)), B(sel_unit(b + 1)), NUMBER(LUT, LUT_OR));
     zero = emit_compare(s, ISA_CMP_EQ, ISA_SIGN_U32, sel_unit(low), SEL_RZ);
     x.q = select64(s, sel_p(zero), sel_number(UINT64_MAX), sel_unit(x.q));
     x.r = select64(s, sel_p(zero), sel_unit(a), sel_unit(x.r));
@@ -239,21 +223,13 @@ static struct quotient divide64_signed(struct sel *s, uint32_t a, uint32_t b)
     struct quotient x =
         divide64(s, negate64_where(s, sel_p(pa), a), negate64_where(s, sel_p(pb), b));
 
-    EMIT(s, LOP3, D(any), A(sel_unit(b)), B(sel_unit(b + 1)), NUMBER(LUT, 0xfc));
+    EMIT(s, LOP3, D(any), A(sel_unit(b)), B(sel_unit(b + 1)), NUMBER(LUT, LUT_OR));
     some = emit_compare(s, ISA_CMP_NE, ISA_SIGN_U32, sel_unit(any), SEL_RZ);
-    EMIT(s, PLOP3, PD(p), PA(sel_p(pa)), PB(sel_p(pb)), PC(sel_p(some)), NUMBER(LUT, 0x28));
+    EMIT(s, PLOP3, PD(p), PA(sel_p(pa)), PB(sel_p(pb)), PC(sel_p(some)),
+         NUMBER(LUT, (LUT_A ^ LUT_B) & LUT_C));
     x.q = negate64_where(s, sel_p(p), x.q);
     x.r = negate64_where(s, sel_p(pa), x.r);
     return x;
-}
-
-/* A pair of registers, also of zero: its halves are named. */
-static uint32_t pair_src(struct sel *s, unsigned i)
-{
-    struct isa_operand o = sel_src64(s, i), zero[2] = {SEL_RZ, SEL_RZ};
-    uint32_t unit = sel_in_pair(s, o);
-
-    return unit == ISA_RZ ? sel_tuple(s, zero, 2) : unit;
 }
 
 bool select_divide(struct sel *s, const struct ir_instr *in)
@@ -265,7 +241,8 @@ bool select_divide(struct sel *s, const struct ir_instr *in)
     if (in->op != IR_OP_DIV && in->op != IR_OP_REM)
         return false;
     if (bits == 64) {
-        uint32_t a = pair_src(s, 0), b = pair_src(s, 1);
+        uint32_t a = sel_in_whole_pair(s, sel_src64(s, 0));
+        uint32_t b = sel_in_whole_pair(s, sel_src64(s, 1));
         x = (is_signed ? divide64_signed : divide64)(s, a, b);
     } else {
         struct isa_operand a = sel_unit(sel_in_unit(s, sel_src(s, 0)));

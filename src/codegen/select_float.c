@@ -1,7 +1,7 @@
 /* Floating-point arithmetic, comparisons and signs. */
 #include "codegen/select.h"
 
-enum { SIGN32 = 0x80000000, LUT_AND = 0xc0, LUT_XOR = 0x3c, LUT_OR = 0xfc, LUT_BY_B = 0xe2 };
+enum { SIGN32 = 0x80000000 };
 
 static bool is_f64(const struct ir_instr *in)
 {
@@ -456,15 +456,6 @@ static uint32_t dmul(struct sel *s, struct isa_operand a, struct isa_operand b)
     return d;
 }
 
-/* A pair of registers, also of zero: its halves are named. */
-static uint32_t pair_of(struct sel *s, struct isa_operand o)
-{
-    struct isa_operand zero[2] = {SEL_RZ, SEL_RZ};
-    uint32_t unit = sel_in_pair(s, o);
-
-    return unit == ISA_RZ ? sel_tuple(s, zero, 2) : unit;
-}
-
 /* The upper word from the special function unit, the lower one zero. */
 static uint32_t guess64(struct sel *s, unsigned function, struct isa_operand a)
 {
@@ -482,8 +473,8 @@ static void divide64(struct sel *s, const struct ir_instr *in, struct isa_operan
     struct isa_operand one = sel_number(one64);
     uint32_t y, e, q, r;
 
-    a = sel_unit(pair_of(s, a));
-    b = sel_unit(pair_of(s, b));
+    a = sel_unit(sel_in_whole_pair(s, a));
+    b = sel_unit(sel_in_whole_pair(s, b));
     struct isa_operand args[] = {sel_half(a, 0), sel_half(a, 1), sel_half(b, 0), sel_half(b, 1),
                                  sel_number(rnd_of(in))};
     if (rnd_of(in) != ISA_RND_DEFAULT) {
@@ -506,7 +497,7 @@ static void root64(struct sel *s, const struct ir_instr *in, struct isa_operand 
 {
     uint32_t y, e, p, q, h, r, fits;
 
-    a = sel_unit(pair_of(s, a));
+    a = sel_unit(sel_in_whole_pair(s, a));
     struct isa_operand args[] = {sel_half(a, 0), sel_half(a, 1), sel_number(rnd_of(in))};
     if (rnd_of(in) != ISA_RND_DEFAULT) {
         sel_routine(s, "hd_sqrt64", args, 3, d, 2);

@@ -1,10 +1,6 @@
 /* Integers, bits, predicates and moves. */
 #include "codegen/select.h"
 
-enum { LUT_A = 0xf0, LUT_B = 0xcc, LUT_C = 0xaa, LUT_AND = LUT_A & LUT_B, LUT_OR = LUT_A | LUT_B };
-enum { LUT_NOT_B = 0xff & ~LUT_B };
-enum { LUT_XOR = LUT_A ^ LUT_B, LUT_NOT = 0xff & ~LUT_A, LUT_CHOOSE = 0xca, LUT_BY_B = 0xe2 };
-
 static unsigned bits_of(const struct ir_instr *in)
 {
     return ir_type_bits(in->type);
@@ -276,7 +272,7 @@ static void select_add(struct sel *s, const struct ir_instr *in)
     finish(s, d);
 }
 
-static void product64(struct sel *s, uint32_t d, struct isa_operand a, struct isa_operand b)
+void sel_product64(struct sel *s, uint32_t d, struct isa_operand a, struct isa_operand b)
 {
     uint32_t wide = sel_new(s, 2), high = sel_new(s, 1);
 
@@ -296,7 +292,7 @@ static uint32_t wide_plus(struct sel *s, struct isa_operand a, struct isa_operan
     return d;
 }
 
-static uint32_t high_product64(struct sel *s, struct isa_operand a, struct isa_operand b)
+uint32_t sel_high_product64(struct sel *s, struct isa_operand a, struct isa_operand b)
 {
     struct isa_operand al = sel_half(a, 0), ah = sel_half(a, 1);
     struct isa_operand bl = sel_half(b, 0), bh = sel_half(b, 1);
@@ -327,7 +323,7 @@ static void select_high64(struct sel *s, const struct ir_instr *in)
 {
     struct isa_operand a = sel_unit(sel_in_pair(s, sel_src64(s, 0)));
     struct isa_operand b = sel_unit(sel_in_pair(s, sel_src64(s, 1)));
-    uint32_t d = high_product64(s, a, b);
+    uint32_t d = sel_high_product64(s, a, b);
 
     if (ir_type_is_signed(in->type))
         d = signed_correction(s, signed_correction(s, d, a, b), b, a);
@@ -340,7 +336,7 @@ static void select_product(struct sel *s, const struct ir_instr *in)
     uint32_t d;
 
     if (bits == 64 && in->op == IR_OP_MUL) {
-        product64(s, sel_def(s, 0), sel_src64(s, 0), sel_src64(s, 1));
+        sel_product64(s, sel_def(s, 0), sel_src64(s, 0), sel_src64(s, 1));
     } else if (bits == 64) {
         select_high64(s, in);
     } else if (bits == 32 && in->op == IR_OP_MULWIDE) {
@@ -912,6 +908,11 @@ static const uint8_t sregs[IR_SREG_COUNT] = {
 #undef SR
 };
 
+unsigned sel_sreg(enum ir_sreg sreg)
+{
+    return sregs[sreg];
+}
+
 static void select_sreg(struct sel *s, const struct ir_instr *in)
 {
     enum ir_sreg sreg = (enum ir_sreg)in->imm;
@@ -923,9 +924,9 @@ static void select_sreg(struct sel *s, const struct ir_instr *in)
         sel_set(s, in->dst[0],
                 sel_constant(ISA_BANK_LAUNCH, ISA_LAUNCH_NCTAID + 4 * (sreg - IR_SREG_NCTAID_X)));
     else if (ir_sreg_type(sreg) == IR_B64)
-        EMIT(s, CS2R, D(sel_def(s, 0)), NUMBER(SR, sregs[sreg]), MOD(CS2R, 64));
+        EMIT(s, CS2R, D(sel_def(s, 0)), NUMBER(SR, sel_sreg(sreg)), MOD(CS2R, 64));
     else
-        EMIT(s, S2R, D(sel_def(s, 0)), NUMBER(SR, sregs[sreg]));
+        EMIT(s, S2R, D(sel_def(s, 0)), NUMBER(SR, sel_sreg(sreg)));
 }
 
 static bool select_values(struct sel *s, const struct ir_instr *in)

@@ -278,13 +278,16 @@ static void select_store(struct sel *s, const struct ir_instr *in)
 
 /* ---- atomics */
 
-static unsigned atom_type(const struct ir_instr *in)
+int sel_atom_type(enum ir_type type)
 {
-    switch (in->type) {
+    switch (type) {
+    case IR_U32:
+    case IR_B32:
+        return ISA_ATOM_TYPE_U32;
     case IR_S32:
         return ISA_ATOM_TYPE_S32;
-    case IR_B64:
     case IR_U64:
+    case IR_B64:
         return ISA_ATOM_TYPE_U64;
     case IR_S64:
         return ISA_ATOM_TYPE_S64;
@@ -292,21 +295,31 @@ static unsigned atom_type(const struct ir_instr *in)
         return ISA_ATOM_TYPE_F32;
     case IR_F64:
         return ISA_ATOM_TYPE_F64;
+    case IR_F16:
+        return ISA_ATOM_TYPE_F16;
+    case IR_BF16:
+        return ISA_ATOM_TYPE_BF16;
+    default:
+        return -1;
+    }
+}
+
+/* Of a register: also of packed halves, and of bits that are only compared and exchanged. */
+static int atom_type(enum ir_type type)
+{
+    switch (type) {
     case IR_F16X2:
         return ISA_ATOM_TYPE_F16X2;
     case IR_BF16X2:
         return ISA_ATOM_TYPE_BF16X2;
     case IR_B128:
         return ISA_ATOM_TYPE_B128;
-    case IR_BF16:
-        return ISA_ATOM_TYPE_BF16;
-    case IR_F16:
     case IR_B16:
     case IR_U16:
     case IR_S16:
         return ISA_ATOM_TYPE_F16;
     default:
-        return ISA_ATOM_TYPE_U32;
+        return sel_atom_type(type);
     }
 }
 
@@ -327,8 +340,13 @@ static void select_atom(struct sel *s, const struct ir_instr *in)
     bool ftz = ir_type_is_float(in->type) && !ir_has(in, IR_MOD_NOFTZ);
     uint32_t b = value_tuple(s, in->src[1]), c = cas ? value_tuple(s, in->src[2]) : ISA_RZ;
     uint32_t d = in->ndst ? sel_def(s, 0) : ISA_RZ;
-    unsigned type = atom_type(in), op = in->mem.atom;
+    int type = atom_type(in->type);
+    unsigned op = in->mem.atom;
 
+    if (type < 0) {
+        sel_refuse(s, "an atomic operation of another type");
+        return;
+    }
 #define KIND     MODV(ATOM_OP, op), MODV(ATOM_TYPE, type), MODV(ATOM_FTZ, ftz)
 #define ATOMIC   KIND, MODV(SEM, sel_sem(in))
 #define OPERANDS D(d), A(a.base), NUMBER(OFFSET, a.offset), B(sel_unit(b)), C(sel_unit(c)), ATOMIC
@@ -430,7 +448,7 @@ static void select_varaddr(struct sel *s, const struct ir_instr *in)
             return;
         }
         rank = sel_new(s, 1);
-        EMIT(s, S2R, D(rank), NUMBER(SR, 43 /* CLUSTER_CTARANK */));
+        EMIT(s, S2R, D(rank), NUMBER(SR, sel_sreg(IR_SREG_CLUSTER_CTARANK)));
         EMIT(s, LEA, D(unit), A(sel_unit(rank)), B(sel_number(at)),
              NUMBER(SHIFT, IR_CLUSTER_SHIFT));
         set_window_address(s, in->dst[0], unit);
@@ -452,7 +470,7 @@ static void select_varaddr(struct sel *s, const struct ir_instr *in)
 
 /* ---- the stack */
 
-static void check_stack(struct sel *s)
+void sel_check_stack(struct sel *s)
 {
     uint32_t p = sel_new_pred(s);
 
@@ -470,12 +488,12 @@ static void select_alloca(struct sel *s, const struct ir_instr *in)
     frame = HD_MAX(frame, 16);
     EMIT(s, IADD3, D(up), A(sel_unit(ISA_REG_STACK)), B(sel_number(align - 1)));
     EMIT(s, LOP3, D(base), A(sel_unit(up)), B(sel_number((uint32_t)(0 - align))),
-         NUMBER(LUT, 0xc0));
+         NUMBER(LUT, LUT_AND));
     EMIT(s, IADD3, D(end), A(sel_unit(base)), B(sel_unit(size)), C(sel_number(frame - 1)));
     EMIT(s, LOP3, D(rounded), A(sel_unit(end)), B(sel_number((uint32_t)(0 - frame))),
-         NUMBER(LUT, 0xc0));
+         NUMBER(LUT, LUT_AND));
     EMIT(s, MOV, D(ISA_REG_STACK), B(sel_unit(rounded)));
-    check_stack(s);
+    sel_check_stack(s);
     set_window_address(s, in->dst[0], base);
 }
 

@@ -186,8 +186,8 @@ static void select_of_thread(struct sel *s, const struct ir_instr *in, const str
     sel_jump(s, loop);
     s->b = loop;
     EMIT(s, IADD3, D(less), A(sel_unit(left)), B(sel_number(UINT32_MAX)));
-    EMIT(s, LOP3, D(first), A(sel_unit(left)), B(sel_unit(less)), NUMBER(LUT, 0x30)); /* a & ~b */
-    EMIT(s, LOP3, D(left), A(sel_unit(left)), B(sel_unit(less)), NUMBER(LUT, 0xc0));  /* a & b */
+    EMIT(s, LOP3, D(first), A(sel_unit(left)), B(sel_unit(less)), NUMBER(LUT, LUT_A & ~LUT_B));
+    EMIT(s, LOP3, D(left), A(sel_unit(left)), B(sel_unit(less)), NUMBER(LUT, LUT_AND));
     EMIT(s, ISETP, PD(p), A(sel_unit(first)), B(sel_unit(own)), MOD(CMP, EQ), MOD(SIGN, U32));
     if (op->op == IR_TENSOR_MMA) {
         select_product(s, me, in, op);

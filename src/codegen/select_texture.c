@@ -265,27 +265,10 @@ static struct isa_operand stored(struct sel *s, const struct ir_tex *tex, unsign
     return tuple(s, &data);
 }
 
-static int atom_type_of(const struct ir_tex *tex)
-{
-    switch ((enum ir_type)tex->type) {
-    case IR_U32:
-    case IR_B32:
-        return ISA_ATOM_TYPE_U32;
-    case IR_S32:
-        return ISA_ATOM_TYPE_S32;
-    case IR_U64:
-    case IR_B64:
-        return ISA_ATOM_TYPE_U64;
-    case IR_S64:
-        return ISA_ATOM_TYPE_S64;
-    default:
-        return -1;
-    }
-}
-
 static void select_surface(struct sel *s, const struct ir_instr *in, const struct ir_tex *tex)
 {
     bool by_texel = tex->what == IR_TEX_SUST_P || tex->what == IR_TEX_SURED_P;
+    int type = sel_atom_type((enum ir_type)tex->type);
     unsigned from = 1;
     struct words place = {.n = 0};
     struct isa_operand a;
@@ -307,12 +290,12 @@ static void select_surface(struct sel *s, const struct ir_instr *in, const struc
              MODV(SURFACE_SIZE, size_of(surface_bits(tex))), MODV(SURFACE_KIND, by_texel));
         return;
     default:
-        if (atom_type_of(tex) < 0 || tex->vec != 1) {
+        if (ir_type_is_float((enum ir_type)tex->type) || type < 0 || tex->vec != 1) {
             sel_refuse(s, "a reduction of surfaces of another type");
             return;
         }
         EMIT(s, SUATOM, D(ISA_RZ), PLACE, B(stored(s, tex, from)), MODV(ATOM_OP, tex->select),
-             MODV(ATOM_TYPE, atom_type_of(tex)), MODV(SURFACE_KIND, by_texel));
+             MODV(ATOM_TYPE, type), MODV(SURFACE_KIND, by_texel));
         return;
     }
 }

@@ -211,7 +211,11 @@ struct codegen_unit {
     HD_VEC(struct codegen_call) calls;
     HD_VEC(const struct ir_func *) wanted; /* functions that are called or whose address is taken */
 };
-/* Offset in the bank of literals of eight bytes; UINT32_MAX: no memory. */
+/*
+ * Offset in the bank of literals of eight bytes. CODEGEN_NO_LITERAL: there are as many as operands
+ * can name. An address has no other place: it comes in anyway.
+ */
+#define CODEGEN_NO_LITERAL UINT32_MAX
 uint32_t codegen_literal(struct codegen_unit *unit, uint64_t bits);
 uint32_t codegen_address_literal(struct codegen_unit *unit, const struct ir_var *var,
                                  uint64_t addend);

@@ -123,6 +123,20 @@ struct isa_operand sel_half(struct isa_operand pair, unsigned i)
     }
 }
 
+void sel_load_bank(struct sel *s, uint32_t d, unsigned bank, uint32_t base, int32_t offset,
+                   unsigned size)
+{
+    uint32_t at = base;
+
+    if (offset < INT16_MIN || offset > INT16_MAX) {
+        at = sel_new(s, 1);
+        EMIT(s, IADD3, D(at), A(sel_unit(base)), B(sel_number((uint32_t)offset)));
+        offset = 0;
+    }
+    EMIT(s, LDC, D(d), NUMBER(BANK, bank), A(sel_unit(at)), NUMBER(CONST_OFFSET, offset),
+         MODV(SZ, size));
+}
+
 uint32_t sel_in_unit(struct sel *s, struct isa_operand o)
 {
     uint32_t unit;
@@ -134,7 +148,7 @@ uint32_t sel_in_unit(struct sel *s, struct isa_operand o)
         return ISA_RZ;
     unit = sel_new(s, 1);
     if (o.kind == ISA_KIND_CONSTANT && o.value > INT16_MAX)
-        EMIT(s, LDC, D(unit), NUMBER(BANK, o.bank), A(SEL_RZ), NUMBER(CONST_OFFSET, o.value));
+        sel_load_bank(s, unit, o.bank, ISA_RZ, (int32_t)o.value, ISA_SZ_DEFAULT);
     else
         EMIT(s, MOV, D(unit), B(o));
     return unit;
@@ -151,8 +165,7 @@ uint32_t sel_in_pair(struct sel *s, struct isa_operand o)
         return ISA_RZ;
     unit = sel_new(s, 2);
     if (o.kind == ISA_KIND_CONSTANT) {
-        EMIT(s, LDC, D(unit), NUMBER(BANK, o.bank), A(SEL_RZ), NUMBER(CONST_OFFSET, o.value),
-             MOD(SZ, 64));
+        sel_load_bank(s, unit, o.bank, ISA_RZ, (int32_t)o.value, ISA_SZ_64);
         return unit;
     }
     EMIT(s, MOV, D(unit), B(sel_half(o, 0)));
@@ -290,19 +303,22 @@ static void bring_in(struct sel *s, struct isa_operand *o, unsigned count)
     o->absolute = absolute;
 }
 
-/* A number of 64 bits as the upper half of a double, or from the bank of literals. */
+/* A number of 64 bits as the upper half of a double, from the bank of literals, or in registers. */
 static void place_wide_number(struct sel *s, const struct isa_row *row, struct isa_operand *o)
 {
     uint64_t bits = (uint64_t)o->value;
     struct isa_operand literal;
+    uint32_t at;
 
     if (!o->value && !o->negate) {
         *o = SEL_RZ;
     } else if (row->immediate == ISA_IMMEDIATE_F64 && !(uint32_t)bits) {
         o->value = (int64_t)(bits >> 32);
         fold_sign(row, o);
+    } else if ((at = codegen_literal(s->unit, bits)) == CODEGEN_NO_LITERAL) {
+        bring_in(s, o, 2);
     } else {
-        literal = sel_constant(ISA_BANK_LITERALS, codegen_literal(s->unit, bits));
+        literal = sel_constant(ISA_BANK_LITERALS, at);
         literal.negate = o->negate;
         literal.absolute = o->absolute;
         *o = literal;

@@ -103,6 +103,9 @@ bool sel_is_number(const struct sel *s, const struct ir_value *v, uint64_t *out)
 uint32_t sel_in_unit(struct sel *s, struct isa_operand o);
 uint32_t sel_in_pair(struct sel *s, struct isa_operand o);
 uint32_t sel_in_whole_pair(struct sel *s, struct isa_operand o);
+/* From a bank, behind the unit `base`; `size` as the modifier SZ has it. */
+void sel_load_bank(struct sel *s, uint32_t d, unsigned bank, uint32_t base, int32_t offset,
+                   unsigned size);
 /* Units that hold the words side by side, aligned: copies where they do not already. */
 uint32_t sel_tuple(struct sel *s, const struct isa_operand *words, unsigned n);
 /* Parts of `bits`, 8 or 16, in one register, lowest first; and part i of such registers. */
@@ -200,6 +203,13 @@ bool select_tensor(struct sel *s, const struct ir_instr *in);
 bool select_async(struct sel *s, const struct ir_instr *in);
 bool select_texture(struct sel *s, const struct ir_instr *in);
 
+/* Where a memory operation is: what the word has room for of its offset is in the word. */
+struct sel_address {
+    struct isa_operand base; /* a unit, or a pair */
+    int64_t offset;
+    bool wide;
+};
+struct sel_address sel_address(struct sel *s, const struct ir_instr *in);
 /* The ordering of a memory operation, as the modifier SEM has it. */
 unsigned sel_sem(const struct ir_instr *in);
 /* A scalar type, as the modifier ATOM_TYPE has it; -1: it has not. */

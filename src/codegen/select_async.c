@@ -380,7 +380,8 @@ static void select_mbarrier(struct sel *s, const struct ir_instr *in)
     enum ir_mbarrier op = (enum ir_mbarrier)in->imm;
     bool tests = ir_mbarrier_tests(op);
     int what = syncs_of(op);
-    uint32_t a, b, d = ISA_RZ, p = ISA_PT;
+    uint32_t b, d = ISA_RZ, p = ISA_PT;
+    struct sel_address a;
 
     if (ir_mbarrier_of_cast(op) != op && ir_space_is_shared(in->mem.space)) {
         select_cast(s, in);
@@ -390,13 +391,13 @@ static void select_mbarrier(struct sel *s, const struct ir_instr *in)
         sel_refuse(s, "a barrier in memory that is used in another way");
         return;
     }
-    a = sel_in_unit(s, sel_word(s, in->src[0], 0));
+    a = sel_address(s, in);
     b = sel_in_pair(s, sel_src64(s, 1));
     if (in->ndst && tests)
         p = sel_def(s, 0);
     else if (in->ndst)
         d = sel_def(s, 0);
-    EMIT(s, SYNCS, D(d), PD(p), A(sel_unit(a)), NUMBER(OFFSET, in->mem.offset), B(sel_unit(b)),
+    EMIT(s, SYNCS, D(d), PD(p), A(a.base), NUMBER(OFFSET, a.offset), B(sel_unit(b)),
          MODV(SYNCS, what));
 }
 

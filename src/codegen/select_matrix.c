@@ -17,7 +17,8 @@ static void select_rows(struct sel *s, const struct ir_instr *in)
 {
     bool load = in->op == IR_OP_LDMATRIX;
     unsigned n = load ? in->ndst : in->nsrc - 1;
-    struct isa_operand a = sel_word(s, in->src[0], 0), word[4];
+    struct isa_operand word[4];
+    struct sel_address a;
     uint32_t unit;
 
     if (in->mem.space != IR_SPACE_SHARED && in->mem.space != IR_SPACE_SHARED_CLUSTER) {
@@ -25,10 +26,10 @@ static void select_rows(struct sel *s, const struct ir_instr *in)
         return;
     }
     sel_come_together(s);
-    a = sel_unit(sel_in_unit(s, a));
+    a = sel_address(s, in);
     if (load) {
         unit = sel_new(s, n);
-        EMIT(s, LDSM, D(unit), A(a), NUMBER(OFFSET, in->mem.offset), MODV(MATRIX_KIND, in->imm),
+        EMIT(s, LDSM, D(unit), A(a.base), NUMBER(OFFSET, a.offset), MODV(MATRIX_KIND, in->imm),
              MODV(MATRIX_COUNT, count_code(n)));
         for (unsigned i = 0; i < n; i++)
             sel_set_units(s, in->dst[i], unit + i);
@@ -36,7 +37,7 @@ static void select_rows(struct sel *s, const struct ir_instr *in)
     }
     for (unsigned i = 0; i < n; i++)
         word[i] = sel_src(s, 1 + i);
-    EMIT(s, STSM, A(a), NUMBER(OFFSET, in->mem.offset), B(sel_unit(sel_tuple(s, word, n))),
+    EMIT(s, STSM, A(a.base), NUMBER(OFFSET, a.offset), B(sel_unit(sel_tuple(s, word, n))),
          MODV(MATRIX_KIND, in->imm), MODV(MATRIX_COUNT, count_code(n)));
 }
 

@@ -8,17 +8,11 @@ static bool is_wide(enum ir_space space)
     return !ir_space_is_window(space);
 }
 
-struct address {
-    struct isa_operand base; /* a unit, or a pair */
-    int64_t offset;
-    bool wide;
-};
-
-/* base + offset in two operands of the word. */
-static struct address address_of(struct sel *s, const struct ir_value *v, enum ir_space space,
-                                 int64_t offset)
+struct sel_address sel_address(struct sel *s, const struct ir_instr *in)
 {
-    struct address a = {.offset = offset, .wide = is_wide(space)};
+    const struct ir_value *v = in->src[0];
+    int64_t offset = in->mem.offset;
+    struct sel_address a = {.offset = offset, .wide = is_wide(in->mem.space)};
     uint64_t number;
 
     if (!a.wide && sel_is_number(s, v, &number)) {
@@ -44,11 +38,6 @@ static struct address address_of(struct sel *s, const struct ir_value *v, enum i
     }
     a.base = sel_unit(a.wide ? sel_in_pair(s, a.base) : sel_in_unit(s, a.base));
     return a;
-}
-
-static struct address address(struct sel *s, const struct ir_instr *in)
-{
-    return address_of(s, in->src[0], in->mem.space, in->mem.offset);
 }
 
 unsigned sel_sem(const struct ir_instr *in)
@@ -154,7 +143,7 @@ static void set_loaded(struct sel *s, const struct ir_instr *in, uint32_t unit)
 #define ORDER                                                                                      \
     MODV(WIDE, 1), MODV(SEM, sel_sem(in)), MODV(SCOPE, in->mem.scope), MODV(EVICT, evict_of(in))
 
-static void load(struct sel *s, const struct ir_instr *in, struct address a, unsigned bytes,
+static void load(struct sel *s, const struct ir_instr *in, struct sel_address a, unsigned bytes,
                  uint32_t d)
 {
     switch (in->mem.space) {
@@ -184,18 +173,15 @@ static void load_param(struct sel *s, const struct ir_instr *in)
     uint64_t number;
     bool known = sel_is_number(s, in->src[0], &number);
     uint32_t at = ISA_LAUNCH_PARAMS + (uint32_t)in->mem.offset + (known ? (uint32_t)number : 0);
-    struct isa_operand base = SEL_RZ;
+    uint32_t base = known ? ISA_RZ : sel_in_unit(s, sel_word(s, in->src[0], 0));
 
-    if (!known)
-        base = sel_unit(sel_in_unit(s, sel_word(s, in->src[0], 0)));
     for (unsigned i = 0; i < n && i < in->ndst; i++, at += bits / 8) {
         if (known && bits >= 32) {
             sel_set(s, in->dst[i], sel_constant(ISA_BANK_LAUNCH, at));
             continue;
         }
         s->values[in->dst[i]->id].kind = SEL_NONE;
-        EMIT(s, LDC, D(sel_def(s, i)), NUMBER(BANK, ISA_BANK_LAUNCH), A(base),
-             NUMBER(CONST_OFFSET, at), MODV(SZ, size_code(bits / 8)));
+        sel_load_bank(s, sel_def(s, i), ISA_BANK_LAUNCH, base, (int32_t)at, size_code(bits / 8));
     }
 }
 
@@ -209,7 +195,7 @@ static void select_load(struct sel *s, const struct ir_instr *in)
         return;
     }
     d = sel_new(s, HD_MAX(bytes / 4, 1u));
-    load(s, in, address(s, in), bytes, d);
+    load(s, in, sel_address(s, in), bytes, d);
     set_loaded(s, in, d);
 }
 
@@ -246,7 +232,7 @@ static void select_store(struct sel *s, const struct ir_instr *in)
 {
     unsigned bytes = element_bits(in) / 8 * elements(in), words = HD_MAX(bytes / 4, 1u);
     struct isa_operand word[8];
-    struct address a = address(s, in);
+    struct sel_address a = sel_address(s, in);
     uint32_t b;
 
     for (unsigned i = 0; i < words; i++)
@@ -335,7 +321,7 @@ static uint32_t value_tuple(struct sel *s, const struct ir_value *v)
 
 static void select_atom(struct sel *s, const struct ir_instr *in)
 {
-    struct address a = address(s, in);
+    struct sel_address a = sel_address(s, in);
     bool cas = in->mem.atom == IR_ATOM_CAS;
     bool ftz = ir_type_is_float(in->type) && !ir_has(in, IR_MOD_NOFTZ);
     uint32_t b = value_tuple(s, in->src[1]), c = cas ? value_tuple(s, in->src[2]) : ISA_RZ;

@@ -41,6 +41,8 @@ uint32_t codegen_literal(struct codegen_unit *unit, uint64_t bits)
     for (uint32_t at = 0; at + 8 <= code->literals.len; at += 8)
         if (literal_at(code, at) == bits && !is_address(code, at))
             return at;
+    if (code->literals.len > INT16_MAX)
+        return CODEGEN_NO_LITERAL;
     return literal_append(unit, bits);
 }
 

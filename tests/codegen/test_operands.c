@@ -1,6 +1,7 @@
 /*
  * Each operation with each kind of operand at each place: a register, a parameter, which is a
- * constant of a bank, and a number. Code on the simulated GPU has to give the interpreter's bits.
+ * constant of a bank, and a number; and what a word has no room for: many numbers, far parameters
+ * and offsets. Code on the simulated GPU has to give the interpreter's bits.
  */
 #include "codegen/codegen.h"
 #include "interp/interp.h"
@@ -41,6 +42,11 @@ static uint64_t out[OUTS * THREADS], in[3 * THREADS];
 struct params {
     uint64_t out, in, a, b, c;
 };
+/* As many parameters as a kernel can have. */
+static struct {
+    struct params named;
+    uint64_t more[(32764 - sizeof(struct params)) / 8];
+} params;
 
 static bool check(void *ctx, uint64_t address, uint64_t size_B, bool write)
 {
@@ -130,23 +136,17 @@ static enum hd_status run_sim(const struct ir_func *kernel, const struct interp_
     return status;
 }
 
-static void test_op(const struct op *op)
+/* Runs the kernel of this text both ways. */
+static void test_kernel(const char *name, const struct hd_buf *text)
 {
     static uint64_t expected[OUTS * THREADS];
-    const struct params params = {(uintptr_t)out, (uintptr_t)in, UINT64_C(0xc0280000c1280003),
-                                  UINT64_C(0x4008000040080001), UINT64_C(0x3ff0000041200007)};
     struct interp_launch launch = {
         .grid = {1, 1, 1}, .block = {THREADS, 1, 1}, .params = &params, .ops = &services};
-    struct ir_module *module;
-    struct hd_buf text;
+    struct ir_module *module = module_of(text);
     enum hd_status status;
 
-    hd_buf_init(&text);
-    kernel_text(&text, op);
-    module = module_of(&text);
-    hd_buf_fini(&text);
     if (!module) {
-        ok(false, "%s: %s", op->text, hd_error_message());
+        ok(false, "%s: %s", name, hd_error_message());
         return;
     }
     launch.kernel = module->funcs;
@@ -156,9 +156,89 @@ static void test_op(const struct op *op)
     memset(out, 0, sizeof(out));
     if (status == HD_OK)
         status = run_sim(module->funcs, &launch);
-    ok(status == HD_OK, "%s runs: %s", op->text, status == HD_OK ? "" : hd_error_message());
-    ok(!memcmp(out, expected, sizeof(out)), "%s: the interpreter's bits", op->text);
+    ok(status == HD_OK, "%s runs: %s", name, status == HD_OK ? "" : hd_error_message());
+    ok(!memcmp(out, expected, sizeof(out)), "%s: the interpreter's bits", name);
     ir_module_destroy(module);
+}
+
+static void test_op(const struct op *op)
+{
+    struct hd_buf text;
+
+    hd_buf_init(&text);
+    kernel_text(&text, op);
+    test_kernel(op->text, &text);
+    hd_buf_fini(&text);
+}
+
+/* More numbers of 64 bits than the bank of literals holds. */
+static void test_many_numbers(void)
+{
+    struct hd_buf text;
+
+    hd_buf_init(&text);
+    hd_buf_puts(&text, ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k("
+                       ".param .u64 out, .param .u64 in, .param .b64 a, .param .b64 b, "
+                       ".param .b64 c) {\n.reg .b64 x; .reg .f64 d;\nld.param.u64 x, [out];\n"
+                       "ld.param.f64 d, [a];\n");
+    for (unsigned i = 0; i < 9000; i++)
+        hd_buf_printf(&text, "fma.rn.f64 d, d, 0d%016llx, 0d%016llx;\n",
+                      0x3ff0000000000003ull + 2 * i, 0xbff0000000000001ull + i);
+    hd_buf_puts(&text, "st.global.f64 [x], d;\nret;\n}\n");
+    hd_buf_putc(&text, '\0');
+    test_kernel("18,000 numbers", &text);
+    hd_buf_fini(&text);
+}
+
+/* The end of the longest list of parameters; by number, and by an index of either sign. */
+static void test_many_params(void)
+{
+    struct hd_buf text;
+
+    hd_buf_init(&text);
+    hd_buf_puts(
+        &text,
+        ".version 8.1\n.target sm_80\n.address_size 64\n.visible .entry k("
+        ".param .u64 out, .param .u64 in, .param .b64 a, .param .b64 b, .param .b64 c, "
+        ".param .align 8 .b8 more[32720]) {\n.reg .b64 x, y, i, m; .reg .b32 t; .reg .b16 h;\n"
+        "ld.param.u64 x, [out];\nmov.u32 t, %tid.x;\nmul.wide.u32 i, t, 8;\n"
+        "add.u64 x, x, i;\nld.param.b64 y, [more+32712];\nst.global.b64 [x], y;\n"
+        "ld.param.u16 h, [more+32718];\nst.global.u16 [x+256], h;\n"
+        "mov.b64 m, more;\nsub.s64 m, m, i;\nld.param.b64 y, [m+32712];\n"
+        "st.global.b64 [x+512], y;\nadd.s64 m, m, 40512;\nld.param.b64 y, [m+-40000];\n"
+        "st.global.b64 [x+768], y;\nret;\n}\n");
+    hd_buf_putc(&text, '\0');
+    test_kernel("the last parameter", &text);
+    hd_buf_fini(&text);
+}
+
+/* Offsets of shared memory that no word has room for. */
+static void test_far_offsets(void)
+{
+    struct hd_buf text;
+
+    hd_buf_init(&text);
+    hd_buf_puts(&text,
+                ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k("
+                ".param .u64 out, .param .u64 in, .param .b64 a, .param .b64 b, .param .b64 c) {\n"
+                ".shared .align 16 .b8 tile[512];\n.shared .align 8 .b64 bar;\n"
+                ".reg .b64 x, i; .reg .b32 t, r, m, w, far; .reg .pred p;\nld.param.u64 x, [out];\n"
+                "mov.u32 far, %ntid.x;\nshl.b32 far, far, 19;\nmov.u32 t, %tid.x;\nmul.wide.u32 i, "
+                "t, 8;\nadd.u64 x, x, i;\n"
+                "mov.b32 r, tile;\nshl.b32 m, t, 4;\nadd.u32 m, m, r;\nsub.u32 m, m, far;\n"
+                "st.shared.v4.u32 [m+16777216], {t, t, t, t};\nbar.sync 0;\n"
+                "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {w}, [m+16777216];\n"
+                "st.global.u32 [x], w;\nbar.sync 0;\n"
+                "stmatrix.sync.aligned.m8n8.x1.shared.b16 [m+16777216], {t};\nbar.sync 0;\n"
+                "ld.shared.u32 w, [m+16777216];\nst.global.u32 [x+256], w;\n"
+                "mov.b32 m, bar;\nsub.u32 m, m, far;\n"
+                "setp.eq.u32 p, t, 0;\n@p mbarrier.init.shared.b64 [m+16777216], 32;\n"
+                "bar.sync 0;\nmbarrier.arrive.shared.b64 i, [m+16777216];\nbar.sync 0;\n"
+                "mbarrier.test_wait.shared.b64 p, [m+16777216], i;\nselp.u32 w, 1, 0, "
+                "p;\nst.global.u32 [x+512], w;\nret;\n}\n");
+    hd_buf_putc(&text, '\0');
+    test_kernel("far offsets", &text);
+    hd_buf_fini(&text);
 }
 
 int main(void)
@@ -167,7 +247,14 @@ int main(void)
 
     for (unsigned i = 0; i < 3 * THREADS; i++)
         in[i] = tap_random(&dice);
+    params.named = (struct params){(uintptr_t)out, (uintptr_t)in, UINT64_C(0xc0280000c1280003),
+                                   UINT64_C(0x4008000040080001), UINT64_C(0x3ff0000041200007)};
+    for (size_t i = 0; i < HD_COUNT_OF(params.more); i++)
+        params.more[i] = tap_random(&dice);
     for (size_t i = 0; i < HD_COUNT_OF(ops); i++)
         test_op(&ops[i]);
+    test_many_numbers();
+    test_many_params();
+    test_far_offsets();
     return done();
 }

@@ -77,21 +77,24 @@ static enum hd_status compile_func(struct codegen_unit *unit, const struct ir_fu
     return status;
 }
 
-/* Functions whose address may be in a variable, where something is called by its address. */
-static bool has_op(const struct ir_module *module, enum ir_op op)
+/* What the functions of the module do that all code of the kernel has to know. */
+static void look_through(struct codegen_unit *unit)
 {
-    ir_foreach_func(func, module)
+    ir_foreach_func(func, unit->module)
         for (uint32_t i = 0; i < func->nblocks; i++)
-            if (ir_block_has(func->blocks[i], op))
-                return true;
-    return false;
+            ir_foreach_instr(in, func->blocks[i]) {
+                unit->has_indirect_calls |= in->op == IR_OP_CALLI;
+                unit->has_stack |=
+                    in->op == IR_OP_CALL || in->op == IR_OP_CALLI || in->op == IR_OP_ALLOCA;
+            }
 }
 
+/* Functions whose address may be in a variable, where something is called by its address. */
 static bool want_addressed(struct codegen_unit *unit)
 {
     bool ok = true;
 
-    if (!has_op(unit->module, IR_OP_CALLI))
+    if (!unit->has_indirect_calls)
         return true;
     ir_foreach_func(func, unit->module)
         if (func->address_taken && !func->is_kernel && !func->is_declaration)
@@ -155,8 +158,7 @@ enum hd_status codegen_kernel(const struct ir_func *kernel, const struct codegen
     HD_TRY(ir_kernel_window(kernel, &window));
     unit.clusters = window.clusters;
     unit.checks = options && options->checks;
-    unit.has_stack = has_op(kernel->module, IR_OP_CALL) || has_op(kernel->module, IR_OP_CALLI) ||
-                     has_op(kernel->module, IR_OP_ALLOCA);
+    look_through(&unit);
     status = compile_all(&unit, kernel, registers_of(kernel, options));
     hd_vec_fini(&unit.calls);
     hd_vec_fini(&unit.wanted);

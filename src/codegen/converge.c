@@ -12,8 +12,8 @@
 struct state {
     const struct ir_func *func;
     const struct ir_shapes *shapes;
-    struct hd_arena *arena;
     struct converge *out;
+    uint32_t *work, *seen, search; /* of reaches(): blocks seen in the search of this number */
 };
 
 /* Do its lanes come to where the others do? */
@@ -54,30 +54,26 @@ static bool waits(const struct ir_block *b)
  * Can `to` be reached from behind `from` without passing through `without`? With IR_NO_BLOCK: does
  * a lane wait on such a way?
  */
-static bool reaches(const struct state *s, uint32_t from, uint32_t to, uint32_t without)
+static bool reaches(struct state *s, uint32_t from, uint32_t to, uint32_t without)
 {
-    uint32_t *work = hd_arena_array(s->arena, uint32_t, s->func->nblocks);
-    bool *seen = hd_arena_array(s->arena, bool, s->func->nblocks);
     uint32_t n = 0;
 
-    if (!work || !seen)
-        return true;
-    memset(seen, 0, s->func->nblocks * sizeof(*seen));
-    work[n++] = from;
+    s->search++;
+    s->work[n++] = from;
     while (n) {
-        const struct ir_block *b = s->func->blocks[work[--n]];
+        const struct ir_block *b = s->func->blocks[s->work[--n]];
 
         for (uint32_t i = 0; i < b->nsuccs; i++) {
             uint32_t next = b->succs[i]->id;
 
             if (next == to)
                 return true;
-            if (next == without || seen[next])
+            if (next == without || s->seen[next] == s->search)
                 continue;
             if (to == IR_NO_BLOCK && waits(s->func->blocks[next]))
                 return true;
-            seen[next] = true;
-            work[n++] = next;
+            s->seen[next] = s->search;
+            s->work[n++] = next;
         }
     }
     return false;
@@ -87,7 +83,7 @@ static bool reaches(const struct state *s, uint32_t from, uint32_t to, uint32_t 
  * Would lanes be remembered once more, before they have met? In a cycle that is no natural loop
  * there is no place before it.
  */
-static bool comes_again(const struct state *s, uint32_t block, const struct converge_point *p)
+static bool comes_again(struct state *s, uint32_t block, const struct converge_point *p)
 {
     const struct ir_loops *loops = &s->shapes->loops;
     const struct ir_block *at = s->func->blocks[p->at];
@@ -107,7 +103,7 @@ static bool comes_again(const struct state *s, uint32_t block, const struct conv
 }
 
 /* False: lanes that leave there do not wait for others. */
-static bool point_of(const struct state *s, uint32_t block, struct converge_point *out)
+static bool point_of(struct state *s, uint32_t block, struct converge_point *out)
 {
     const struct ir_loops *loops = &s->shapes->loops;
     struct converge_point p = {.at = block, .meet = s->shapes->postdom.idom[block]};
@@ -127,7 +123,7 @@ static bool point_of(const struct state *s, uint32_t block, struct converge_poin
 }
 
 /* Are the lanes of `p` all held for the same place by `outer` already? */
-static bool is_covered(const struct state *s, const struct converge_point *p,
+static bool is_covered(struct state *s, const struct converge_point *p,
                        const struct converge_point *outer)
 {
     if (outer->meet != p->meet || !ir_dominates(&s->shapes->dom, outer->at, p->at))
@@ -180,7 +176,7 @@ enum hd_status converge_compute(const struct ir_func *func, struct hd_arena *are
 {
     const struct ir_launch_facts facts = {.group = 32, .warps = 1, .extents = IR_BLOCK_ANY};
     struct ir_shapes *shapes = hd_arena_new(arena, struct ir_shapes);
-    struct state s = {.func = func, .shapes = shapes, .arena = arena, .out = out};
+    struct state s = {.func = func, .shapes = shapes, .out = out};
     bool apart = false;
 
     HD_TRY(ir_shapes_compute(func, facts, arena, shapes));
@@ -188,7 +184,9 @@ enum hd_status converge_compute(const struct ir_func *func, struct hd_arena *are
         (struct converge){.points = hd_arena_array(arena, struct converge_point, func->nblocks + 1),
                           .apart = shapes->divergent,
                           .shapes = shapes};
-    if (!out->points)
+    s.work = hd_arena_array(arena, uint32_t, func->nblocks);
+    s.seen = hd_arena_array(arena, uint32_t, func->nblocks);
+    if (!out->points || !s.work || !s.seen)
         return hd_error(HD_NO_MEMORY, "function %s: no memory", func->name);
     for (uint32_t b = 0; b < func->nblocks; b++) {
         struct converge_point p;

@@ -38,37 +38,24 @@ static void push(struct finish *x, struct mc_insn insn)
     x->f->failed |= !hd_vec_push(&x->out.insns, insn);
 }
 
-static void set(struct isa_insn *insn, enum isa_field field, struct isa_operand o)
-{
-    insn->operands[mc_operand_of(insn->op, field)] = o;
-}
-
-static struct isa_operand reg(int64_t r)
-{
-    return (struct isa_operand){.kind = ISA_KIND_REG, .value = r};
-}
-
 static void emit_move(struct finish *x, const struct mc_insn *at, uint32_t to,
                       struct isa_operand from)
 {
     bool pred = from.kind == ISA_KIND_PRED;
-    struct mc_insn insn = mc_insn_of(pred ? ISA_PLOP3 : ISA_MOV);
+    struct mc_insn insn;
 
-    insn.srcloc = at->srcloc;
     if (pred) {
-        set(&insn.isa, ISA_FIELD_PD, (struct isa_operand){.kind = ISA_KIND_PRED, .value = to});
-        set(&insn.isa, ISA_FIELD_PA, from);
+        insn = mc_insn_of(ISA_PLOP3);
+        mc_operand_set(&insn.isa, ISA_FIELD_PD, mc_operand(ISA_KIND_PRED, to));
+        mc_operand_set(&insn.isa, ISA_FIELD_PA, from);
         insn.isa.operands[mc_operand_of(ISA_PLOP3, ISA_FIELD_LUT)].value = 0xf0;
     } else {
         if (from.kind == ISA_KIND_IMMEDIATE && !(uint32_t)from.value)
-            from = reg(ISA_RZ);
+            from = mc_operand(ISA_KIND_REG, ISA_RZ);
         from.value = from.kind == ISA_KIND_IMMEDIATE ? (uint32_t)from.value : from.value;
-        set(&insn.isa, ISA_FIELD_D, reg(to));
-        set(&insn.isa, ISA_FIELD_B, from);
-        insn.isa.form = from.kind == ISA_KIND_IMMEDIATE  ? ISA_FORM_IMMEDIATE
-                        : from.kind == ISA_KIND_CONSTANT ? ISA_FORM_CONSTANT
-                                                         : ISA_FORM_REGISTER;
+        insn = mc_move(to, from);
     }
+    insn.srcloc = at->srcloc;
     push(x, insn);
 }
 
@@ -76,15 +63,12 @@ static void emit_move(struct finish *x, const struct mc_insn *at, uint32_t to,
 static void emit_xor(struct finish *x, const struct mc_insn *at, bool pred, int64_t a, int64_t b)
 {
     struct mc_insn insn = mc_insn_of(pred ? ISA_PLOP3 : ISA_LOP3);
-    uint8_t kind = pred ? ISA_KIND_PRED : ISA_KIND_REG;
+    enum isa_kind kind = pred ? ISA_KIND_PRED : ISA_KIND_REG;
 
     insn.srcloc = at->srcloc;
-    set(&insn.isa, pred ? ISA_FIELD_PD : ISA_FIELD_D,
-        (struct isa_operand){.kind = kind, .value = a});
-    set(&insn.isa, pred ? ISA_FIELD_PA : ISA_FIELD_A,
-        (struct isa_operand){.kind = kind, .value = a});
-    set(&insn.isa, pred ? ISA_FIELD_PB : ISA_FIELD_B,
-        (struct isa_operand){.kind = kind, .value = b});
+    mc_operand_set(&insn.isa, pred ? ISA_FIELD_PD : ISA_FIELD_D, mc_operand(kind, a));
+    mc_operand_set(&insn.isa, pred ? ISA_FIELD_PA : ISA_FIELD_A, mc_operand(kind, a));
+    mc_operand_set(&insn.isa, pred ? ISA_FIELD_PB : ISA_FIELD_B, mc_operand(kind, b));
     insn.isa.operands[mc_operand_of(insn.isa.op, ISA_FIELD_LUT)].value = 0x3c;
     push(x, insn);
 }

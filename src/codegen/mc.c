@@ -1,5 +1,6 @@
 /* See mc.h. */
 #include "codegen/mc.h"
+#include "isa/access.h"
 
 #include <string.h>
 
@@ -85,32 +86,36 @@ int mc_operand_of(enum isa_op op, enum isa_field field)
     return -1;
 }
 
-/* ---- what is read and written */
-
-/* Of tensor memory: what is called a result in the word is an address. */
-static bool reads_result(enum isa_op op)
+void mc_operand_set(struct isa_insn *insn, enum isa_field field, struct isa_operand operand)
 {
-    return op == ISA_UTCMMA || op == ISA_UTCCP || op == ISA_UTCSHIFT;
+    int at = mc_operand_of(insn->op, field);
+
+    assert(at >= 0);
+    insn->operands[at] = operand;
 }
 
-static bool is_result(enum isa_op op, enum isa_field field)
+enum isa_form mc_form_of(const struct isa_operand *b)
 {
-    switch (field) {
-    case ISA_FIELD_D:
-    case ISA_FIELD_PD:
-    case ISA_FIELD_PE:
-    case ISA_FIELD_UPD:
-    case ISA_FIELD_UPE:
-        return true;
-    case ISA_FIELD_UD:
-        return !reads_result(op);
-    case ISA_FIELD_BAR:
-        return op == ISA_BSSY;
-    case ISA_FIELD_E:
-        return op == ISA_LDTM;
-    default:
-        return false;
-    }
+    return b->kind == ISA_KIND_IMMEDIATE  ? ISA_FORM_IMMEDIATE
+           : b->kind == ISA_KIND_CONSTANT ? ISA_FORM_CONSTANT
+                                          : ISA_FORM_REGISTER;
+}
+
+struct mc_insn mc_move(int64_t to, struct isa_operand from)
+{
+    struct mc_insn insn = mc_insn_of(ISA_MOV);
+
+    mc_operand_set(&insn.isa, ISA_FIELD_D, mc_operand(ISA_KIND_REG, to));
+    mc_operand_set(&insn.isa, ISA_FIELD_B, from);
+    insn.isa.form = mc_form_of(&from);
+    return insn;
+}
+
+/* ---- what is read and written */
+
+static bool is_result(const struct isa_insn *insn, enum isa_field field)
+{
+    return isa_is_result(insn, field) || (insn->op == ISA_BSSY && field == ISA_FIELD_BAR);
 }
 
 struct visit {
@@ -183,7 +188,7 @@ void mc_visit(struct mc_func *f, struct mc_insn *insn, mc_visit_fn *fn, void *co
     const struct isa_row *row = isa_row(isa->op);
     for (int access = MC_READ; access <= MC_WRITE; access++) {
         for (unsigned i = 0; i < row->noperands; i++) {
-            bool result = is_result(isa->op, (enum isa_field)row->operands[i].field);
+            bool result = is_result(isa, (enum isa_field)row->operands[i].field);
             enum mc_class class;
 
             if (!class_of(isa->operands[i].kind, &class))

@@ -113,6 +113,14 @@ struct mc_insn mc_insn_of(enum isa_op op);
 void mc_mod_set(struct isa_insn *insn, enum isa_mod mod, unsigned value);
 /* Which operand is the field; -1: none. */
 int mc_operand_of(enum isa_op op, enum isa_field field);
+static inline struct isa_operand mc_operand(enum isa_kind kind, int64_t value)
+{
+    return (struct isa_operand){.kind = kind, .value = value};
+}
+void mc_operand_set(struct isa_insn *insn, enum isa_field field, struct isa_operand operand);
+/* The form of a word whose operand b this is. */
+enum isa_form mc_form_of(const struct isa_operand *b);
+struct mc_insn mc_move(int64_t to, struct isa_operand from);
 
 /*
  * What an instruction reads and writes. Each is told as units side by side, machine registers
@@ -207,7 +215,8 @@ struct codegen_unit {
     bool failed;    /* for want of memory */
     bool clusters;  /* looks beyond its CTA: shared addresses count from rank 0's window */
     bool has_stack; /* there are calls or allocations of stack */
-    bool checks;    /* struct codegen_options */
+    bool has_indirect_calls;
+    bool checks; /* struct codegen_options */
     HD_VEC(struct codegen_call) calls;
     HD_VEC(const struct ir_func *) wanted; /* functions that are called or whose address is taken */
 };

@@ -325,15 +325,6 @@ static void place_wide_number(struct sel *s, const struct isa_row *row, struct i
     }
 }
 
-static enum isa_form form_of(unsigned kind, bool is_c)
-{
-    unsigned form = kind == ISA_KIND_IMMEDIATE  ? ISA_FORM_IMMEDIATE
-                    : kind == ISA_KIND_CONSTANT ? ISA_FORM_CONSTANT
-                                                : ISA_FORM_REGISTER;
-
-    return (enum isa_form)(form && is_c ? form + 3 : form);
-}
-
 /*
  * Makes operands such as the word can have: of b and c one may be a number or a constant, where the
  * table allows it and its form exists; of the others none.
@@ -367,7 +358,9 @@ static void legalize(struct sel *s, struct mc_insn *insn)
             o[i] = SEL_RZ;
         if (o[i].kind == ISA_KIND_REG)
             continue;
-        form = form_of(o[i].kind, is_c);
+        form = mc_form_of(&o[i]);
+        if (form != ISA_FORM_REGISTER && is_c)
+            form += ISA_FORM_C_IMMEDIATE - ISA_FORM_IMMEDIATE;
         if (o[i].kind == ISA_KIND_CONSTANT && o[i].value > INT16_MAX)
             may = false;
         if (may && row->used[form].lo)

@@ -31,15 +31,6 @@ static unsigned size_code(unsigned words)
     return words == 1 ? ISA_SZ_DEFAULT : words == 2 ? ISA_SZ_64 : ISA_SZ_128;
 }
 
-static void set(struct isa_insn *insn, enum isa_field field, uint8_t kind, int64_t value)
-{
-    int at = mc_operand_of(insn->op, field);
-
-    assert(at >= 0);
-    insn->operands[at].kind = kind;
-    insn->operands[at].value = value;
-}
-
 /* Loads or stores of `count` words at the frame's byte `at`, in pieces that memory has. */
 static void memory(struct spill *s, bool store, uint32_t unit, unsigned count, uint32_t at)
 {
@@ -51,26 +42,16 @@ static void memory(struct spill *s, bool store, uint32_t unit, unsigned count, u
         n = count - i;
         n = n >= 4 && (at + 4 * i) % 16 == 0 ? 4 : n >= 2 && (at + 4 * i) % 8 == 0 ? 2 : 1;
         mc_mod_set(&insn.isa, ISA_MOD_SZ, size_code(n));
-        set(&insn.isa, store ? ISA_FIELD_B : ISA_FIELD_D, ISA_KIND_REG, unit + i);
-        set(&insn.isa, ISA_FIELD_A, ISA_KIND_REG, base ? (int64_t)base : ISA_RZ);
-        set(&insn.isa, ISA_FIELD_OFFSET, ISA_KIND_SINT, at + 4 * i);
+        mc_operand_set(&insn.isa, store ? ISA_FIELD_B : ISA_FIELD_D,
+                       mc_operand(ISA_KIND_REG, unit + i));
+        mc_operand_set(&insn.isa, ISA_FIELD_A,
+                       mc_operand(ISA_KIND_REG, base ? (int64_t)base : ISA_RZ));
+        mc_operand_set(&insn.isa, ISA_FIELD_OFFSET, mc_operand(ISA_KIND_SINT, at + 4 * i));
         if (store)
             s->f->failed |= !hd_vec_push(&s->after, insn);
         else
             s->f->failed |= !hd_vec_push(&s->before, insn);
     }
-}
-
-static void remake(struct spill *s, uint32_t unit, struct isa_operand number)
-{
-    struct mc_insn insn = mc_insn_of(ISA_MOV);
-
-    set(&insn.isa, ISA_FIELD_D, ISA_KIND_REG, unit);
-    insn.isa.operands[mc_operand_of(ISA_MOV, ISA_FIELD_B)] = number;
-    insn.isa.form = number.kind == ISA_KIND_IMMEDIATE  ? ISA_FORM_IMMEDIATE
-                    : number.kind == ISA_KIND_CONSTANT ? ISA_FORM_CONSTANT
-                                                       : ISA_FORM_REGISTER;
-    s->f->failed |= !hd_vec_push(&s->before, insn);
 }
 
 /* A predicate from its register, or to it. */
@@ -79,16 +60,16 @@ static void move_pred(struct spill *s, bool store, uint32_t pred, uint32_t unit)
     struct mc_insn insn = mc_insn_of(store ? ISA_SEL : ISA_ISETP);
 
     if (store) {
-        set(&insn.isa, ISA_FIELD_D, ISA_KIND_REG, unit);
-        set(&insn.isa, ISA_FIELD_B, ISA_KIND_IMMEDIATE, 1);
-        set(&insn.isa, ISA_FIELD_PA, ISA_KIND_PRED, pred);
+        mc_operand_set(&insn.isa, ISA_FIELD_D, mc_operand(ISA_KIND_REG, unit));
+        mc_operand_set(&insn.isa, ISA_FIELD_B, mc_operand(ISA_KIND_IMMEDIATE, 1));
+        mc_operand_set(&insn.isa, ISA_FIELD_PA, mc_operand(ISA_KIND_PRED, pred));
         insn.isa.operands[mc_operand_of(ISA_SEL, ISA_FIELD_PA)].negate = true;
         insn.isa.form = ISA_FORM_IMMEDIATE;
         s->f->failed |= !hd_vec_push(&s->after, insn);
         return;
     }
-    set(&insn.isa, ISA_FIELD_PD, ISA_KIND_PRED, pred);
-    set(&insn.isa, ISA_FIELD_A, ISA_KIND_REG, unit);
+    mc_operand_set(&insn.isa, ISA_FIELD_PD, mc_operand(ISA_KIND_PRED, pred));
+    mc_operand_set(&insn.isa, ISA_FIELD_A, mc_operand(ISA_KIND_REG, unit));
     mc_mod_set(&insn.isa, ISA_MOD_CMP, ISA_CMP_NE);
     mc_mod_set(&insn.isa, ISA_MOD_SIGN, ISA_SIGN_U32);
     s->f->failed |= !hd_vec_push(&s->before, insn);
@@ -140,7 +121,7 @@ static void access(void *context, struct mc_insn *insn, enum mc_access kind, int
             s->done[s->ndone++].count = count;
         }
         if (kind == MC_READ && slot->is_remade)
-            remake(s, to, slot->number);
+            s->f->failed |= !hd_vec_push(&s->before, mc_move(to, slot->number));
         else if (kind == MC_READ && class == MC_PRED)
             move_pred(s, false, to, slot->at);
         else if (kind == MC_READ)

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-static bool is_result(const struct isa_insn *insn, enum isa_field field)
+bool isa_is_result(const struct isa_insn *insn, enum isa_field field)
 {
     enum isa_op op = insn->op;
 
@@ -68,7 +68,7 @@ void isa_access(const struct isa_insn *insn, struct isa_access *out)
                        insn->guard),
             1, true};
     for (unsigned i = 0; i < row->noperands; i++) {
-        bool result = is_result(insn, (enum isa_field)row->operands[i].field);
+        bool result = isa_is_result(insn, (enum isa_field)row->operands[i].field);
 
         if (!span_of(insn, i, &span))
             continue;

@@ -29,6 +29,8 @@ struct isa_access {
     struct isa_span reads[ISA_MOST_READS], writes[ISA_MOST_WRITES];
 };
 
+/* Is the operand in this field written? GMMA reads it too. */
+bool isa_is_result(const struct isa_insn *insn, enum isa_field field);
 void isa_access(const struct isa_insn *insn, struct isa_access *out);
 
 #endif

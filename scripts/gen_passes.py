@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the tables of the code generator's passes in docs/jit.md from spec/gen_passes.def. --check only compares."""
+"""Writes the tables of the code generators' passes: in docs/jit.md from spec/gen_passes.def, in docs/codegen.md from
+spec/codegen_passes.def and src/codegen/codegen.h. --check only compares."""
 import glob
 import os
 import re
@@ -10,6 +11,9 @@ from generated import settle
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 TABLE = os.path.join(ROOT, "spec/gen_passes.def")
+ISA_TABLE = os.path.join(ROOT, "spec/codegen_passes.def")
+ISA_LIMITS = os.path.join(ROOT, "src/codegen/codegen.h")
+ISA_TARGET = os.path.join(ROOT, "docs/codegen.md")
 TARGET = os.path.join(ROOT, "docs/jit.md")
 GEN = os.path.join(ROOT, "src/jit/gen")
 STRING = r'"((?:[^"\\]|\\.)*)"'
@@ -84,6 +88,36 @@ def post_table(text):
                                for r in rewriters(text))
 
 
+def isa_passes(text):
+    """[(name, file, doc)]"""
+    return re.findall(rf"^X\(\w+, {STRING}, {STRING}, {STRING}\)$", text, re.M)
+
+
+def isa_limits(text):
+    """[(name, least, most, doc)]"""
+    body = re.search(r"#define CODEGEN_LIMIT_LIST\(X\)((?:.*\\\n)*.*\n)", text).group(1)
+    return re.findall(rf"X\((\w+), (\d+), (\d+), {STRING}\)", body)
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def settle_isa():
+    have, rows = read(ISA_TARGET), isa_passes(read(ISA_TABLE))
+    for name, path, _ in rows:
+        if not os.path.isfile(os.path.join(ROOT, "src/codegen", path)):
+            print(f"spec/codegen_passes.def: {name}: there is no file {path}")
+            return 1
+    table = "| pass | file | what |\n|---|---|---|\n" + "".join(f"| `{n}` | `{f}` | {doc} |\n" for n, f, doc in rows)
+    limits = "| limit | possible | of |\n|---|---|---|\n" + "".join(
+        f"| `{name}` | {least} to {most} | {doc} |\n" for name, least, most, doc in isa_limits(read(ISA_LIMITS)))
+    want = re.sub(r"\| pass \| file .*?\n(?=\n)", lambda _: table, have, count=1, flags=re.S)
+    want = re.sub(r"\| limit \| possible .*?\n(?=\n)", lambda _: limits, want, count=1, flags=re.S)
+    return settle(ISA_TARGET, have, want, "gen_passes.py")
+
+
 def main():
     with open(TABLE, encoding="utf-8") as file:
         text = file.read()
@@ -95,7 +129,7 @@ def main():
         have = file.read()
     want = re.sub(r"\| pass \| when .*?\n(?=\n)", lambda _: pass_table(text), have, count=1, flags=re.S)
     want = re.sub(r"\| rewriter \| file .*?\n(?=\n)", lambda _: post_table(text), want, count=1, flags=re.S)
-    return settle(TARGET, have, want, "gen_passes.py")
+    return settle(TARGET, have, want, "gen_passes.py") | settle_isa()
 
 
 if __name__ == "__main__":

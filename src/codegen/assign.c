@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "codegen/mc.h"
 
-enum { WORDS = 4, PREDS = 7, BARRIERS = 16, ROUNDS = 40 };
+enum { WORDS = 4, BARRIERS = 16, ROUNDS = 40 };
 
 struct picture {
     uint64_t used[WORDS];
@@ -171,7 +171,7 @@ static bool spill_pressure(struct assign *a, const uint32_t *clobbered)
     for (uint32_t p = 0; p < a->npositions; p++) {
         while (a->pressure[p] > room_at(a, clobbered, p) && relieve(a, p, MC_REG))
             any = true;
-        uint32_t preds = p % 2 && clobbered[p / 2] ? 0 : PREDS;
+        uint32_t preds = p % 2 && clobbered[p / 2] ? 0 : f->settings->predicates;
         while (a->pred_pressure[p] > preds && relieve(a, p, MC_PRED))
             any = true;
     }
@@ -241,7 +241,7 @@ static void occupy(struct assign *a, uint32_t unit, uint32_t r)
 
 static bool place_small(struct assign *a, struct mc_vreg *v)
 {
-    unsigned n = v->class == MC_PRED ? PREDS : BARRIERS;
+    unsigned n = v->class == MC_PRED ? a->f->settings->predicates : BARRIERS;
     uint32_t sum = 0;
 
     live_foreach(seg, &a->live, v->first) for (uint32_t p = seg->start; p < seg->end; p++) sum |=

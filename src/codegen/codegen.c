@@ -46,8 +46,10 @@ static enum hd_status compile_selected(struct codegen_unit *unit, struct mc_func
     uint32_t used = 0;
 
     dump(f, "selected");
-    HD_TRY(coalesce(f));
-    dump(f, "coalesced");
+    if (codegen_does(f->settings, CODEGEN_COALESCE)) {
+        HD_TRY(coalesce(f));
+        dump(f, "coalesced");
+    }
     HD_TRY(assign_registers(f, codegen_is_routine(f->ir) ? CODEGEN_ROUTINE_REGS : most, &used));
     dump(f, "with registers");
     if (unit->checks)
@@ -155,11 +157,13 @@ enum hd_status codegen_kernel(const struct ir_func *kernel, const struct codegen
     enum hd_status status;
 
     *out_code = (struct isa_code){0};
+    HD_TRY(codegen_settings_read(&unit.settings));
     HD_TRY(ir_kernel_window(kernel, &window));
     unit.clusters = window.clusters;
     unit.checks = options && options->checks;
     look_through(&unit);
-    status = compile_all(&unit, kernel, registers_of(kernel, options));
+    status =
+        compile_all(&unit, kernel, HD_MIN(registers_of(kernel, options), unit.settings.registers));
     hd_vec_fini(&unit.calls);
     hd_vec_fini(&unit.wanted);
     if (status != HD_OK)

@@ -15,6 +15,37 @@
 #include "ir/ir.h"
 #include "isa/abi.h"
 
+/* Passes that can be left out: spec/codegen_passes.def. */
+enum codegen_pass {
+#define X(NAME, ...) CODEGEN_##NAME,
+#include "codegen_passes.def"
+    CODEGEN_PASSES
+};
+
+/*
+ * What code may use, so that one can measure what less of it costs: HEDDLE_CODEGEN=counters=5,...
+ * Name, least, most (which is what there is), doc.
+ */
+#define CODEGEN_LIMIT_LIST(X)                                                                      \
+    X(counters, 1, 6, "dependence counters")                                                       \
+    X(predicates, 2, 7, "predicates")                                                              \
+    X(registers, 16, 255, "registers of a thread; a kernel that says less has less")
+
+struct codegen_settings {
+    uint32_t skipped; /* a bit for each enum codegen_pass */
+#define X(name, least, most, doc) uint32_t name;
+    CODEGEN_LIMIT_LIST(X)
+#undef X
+};
+
+/* What the environment says: HD_BAD_ARG, with what is possible. */
+enum hd_status codegen_settings_read(struct codegen_settings *out) HD_MUST_CHECK;
+
+static inline bool codegen_does(const struct codegen_settings *settings, enum codegen_pass pass)
+{
+    return !(settings->skipped >> pass & 1);
+}
+
 struct codegen_options {
     uint32_t registers; /* of a thread at most; 0: as the kernel's bounds say */
     bool checks; /* registers and control fields are checked: HD_BAD_IR is a bug of the compiler */

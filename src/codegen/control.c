@@ -211,30 +211,30 @@ static unsigned distance(int32_t a, int32_t b)
 static uint8_t counter_take(struct control *c, const struct counters *now, uint32_t block,
                             int32_t wanted, bool for_sources)
 {
-    unsigned best = COUNTERS;
+    unsigned n = c->f->settings->counters, best = n;
 
-    for (unsigned k = 0; k < COUNTERS; k++) {
+    for (unsigned k = 0; k < n; k++) {
         const struct flight *flight = &c->flights[k];
 
         if (now->used >> k & 1 && !(c->reserved >> k & 1) && flight->block == block &&
             flight->wanted == wanted && flight->for_sources == for_sources)
             return (uint8_t)k;
     }
-    for (unsigned i = 0; i < COUNTERS && best == COUNTERS; i++) {
-        unsigned k = (c->turn + i) % COUNTERS;
+    for (unsigned i = 0; i < n && best == n; i++) {
+        unsigned k = (c->turn + i) % n;
         if (!((now->used | c->reserved) >> k & 1)) {
             best = k;
             c->turn = k + 1;
         }
     }
-    if (best == COUNTERS) {
-        for (unsigned k = 0; k < COUNTERS; k++)
+    if (best == n) {
+        for (unsigned k = 0; k < n; k++)
             if (!(c->reserved >> k & 1) &&
-                (best == COUNTERS || distance(c->flights[k].wanted, wanted) <
-                                         distance(c->flights[best].wanted, wanted)))
+                (best == n || distance(c->flights[k].wanted, wanted) <
+                                  distance(c->flights[best].wanted, wanted)))
                 best = k;
     }
-    assert(best < COUNTERS && "selection leaves some");
+    assert(best < n && "selection leaves some");
     if (c->flights[best].block != block || !(now->used >> best & 1))
         c->flights[best] = (struct flight){block, wanted, for_sources};
     c->flights[best].wanted = HD_MIN(c->flights[best].wanted, wanted);
@@ -587,7 +587,7 @@ static bool write_fields(struct control *c)
 {
     uint32_t *moved = hd_arena_array(&c->f->arena, uint32_t, c->ninsns + 1);
     HD_VEC(struct mc_insn) out = {0};
-    bool ok = moved != NULL;
+    bool ok = moved != NULL, reuse = codegen_does(c->f->settings, CODEGEN_REUSE);
 
     for (uint32_t k = 0; k < c->nblocks && ok; k++) {
         const struct block *b = &c->blocks[k];
@@ -597,7 +597,7 @@ static bool write_fields(struct control *c)
             int32_t left = c->delay[i];
 
             moved[i] = (uint32_t)out.len;
-            if (i + 1 < b->end && left <= STALL_MOST)
+            if (reuse && i + 1 < b->end && left <= STALL_MOST)
                 set_reuse(c, i);
             do {
                 struct mc_insn nop = mc_insn_of(ISA_NOP);

@@ -161,9 +161,10 @@ static bool is_always(const struct mc_insn *insn)
 }
 
 /* Where a block leads that does nothing but jump. */
-static struct mc_block *through(struct mc_block *b)
+static struct mc_block *through(const struct mc_func *f, struct mc_block *b)
 {
-    for (int i = 0; i < 8 && b->insns.len == 1 && is_always(&b->insns.at[0]); i++)
+    for (int i = codegen_does(f->settings, CODEGEN_JUMPS) ? 0 : 8;
+         i < 8 && b->insns.len == 1 && is_always(&b->insns.at[0]); i++)
         b = b->insns.at[0].target;
     return b;
 }
@@ -180,7 +181,7 @@ static void emit_block(struct finish *x, struct mc_block *b, const struct mc_blo
             continue;
         }
         if (insn->target && insn->isa.op == ISA_BRA)
-            insn->target = through(insn->target);
+            insn->target = through(x->f, insn->target);
         if (is_always(insn) && insn->target == next)
             continue;
         if (insn->is_frame)
@@ -211,7 +212,7 @@ static void reach(struct mc_func *f, struct mc_block *b, bool *seen)
             struct mc_block *to = b->insns.at[i].target;
 
             if (to && b->insns.at[i].isa.op == ISA_BRA)
-                to = through(to);
+                to = through(f, to);
             if (to && !seen[to->id]) {
                 seen[to->id] = true;
                 work[n++] = to;

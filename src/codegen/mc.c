@@ -6,9 +6,9 @@
 
 #include "base/mem.h"
 
-void mc_init(struct mc_func *f, const struct ir_func *ir)
+void mc_init(struct mc_func *f, const struct ir_func *ir, const struct codegen_settings *settings)
 {
-    *f = (struct mc_func){.ir = ir, .is_kernel = ir->is_kernel};
+    *f = (struct mc_func){.ir = ir, .settings = settings, .is_kernel = ir->is_kernel};
     hd_arena_init(&f->arena);
 }
 

@@ -16,6 +16,7 @@
 #include "analysis/shape.h"
 #include "base/arena.h"
 #include "base/vec.h"
+#include "codegen/codegen.h"
 #include "ir/ir.h"
 #include "isa/abi.h"
 
@@ -75,6 +76,7 @@ struct mc_unit {
 
 struct mc_func {
     const struct ir_func *ir;
+    const struct codegen_settings *settings;
     struct hd_arena arena;
     bool failed;                      /* for want of memory */
     HD_VEC(struct mc_block *) blocks; /* layout order; the entry first */
@@ -89,7 +91,7 @@ struct mc_func {
     bool is_kernel;
 };
 
-void mc_init(struct mc_func *f, const struct ir_func *ir);
+void mc_init(struct mc_func *f, const struct ir_func *ir, const struct codegen_settings *settings);
 void mc_fini(struct mc_func *f);
 struct mc_block *mc_block_create(struct mc_func *f);
 /* A new virtual register's first unit. */
@@ -217,6 +219,7 @@ struct codegen_unit {
     bool has_stack; /* there are calls or allocations of stack */
     bool has_indirect_calls;
     bool checks; /* struct codegen_options */
+    struct codegen_settings settings;
     HD_VEC(struct codegen_call) calls;
     HD_VEC(const struct ir_func *) wanted; /* functions that are called or whose address is taken */
 };

@@ -333,7 +333,11 @@ static void legalize(struct sel *s, struct mc_insn *insn)
 {
     const struct isa_row *row = isa_row(insn->isa.op);
     int a = mc_operand_of(insn->isa.op, ISA_FIELD_A), b = mc_operand_of(insn->isa.op, ISA_FIELD_B);
+    int d = mc_operand_of(insn->isa.op, ISA_FIELD_D);
     struct isa_operand *o = insn->isa.operands;
+    /* MOV is how numbers get into registers; what R1 is raised by is a number that comes later. */
+    bool folds = codegen_does(s->f->settings, CODEGEN_FOLD) || insn->isa.op == ISA_MOV ||
+                 (d >= 0 && insn->isa.operands[d].value == ISA_REG_STACK);
 
     if (commutes(insn->isa.op) && a >= 0 && b >= 0 && o[a].kind != ISA_KIND_REG &&
         o[b].kind == ISA_KIND_REG) {
@@ -350,12 +354,12 @@ static void legalize(struct sel *s, struct mc_insn *insn)
         if (o[i].kind != ISA_KIND_IMMEDIATE && o[i].kind != ISA_KIND_CONSTANT)
             continue;
         bool may = (row->operands[i].flags & ISA_ANY_FORM) && free;
-        if (may && count == 2 && o[i].kind == ISA_KIND_IMMEDIATE)
+        if (may && folds && count == 2 && o[i].kind == ISA_KIND_IMMEDIATE)
             place_wide_number(s, row, &o[i]);
         if (o[i].kind == ISA_KIND_IMMEDIATE && (o[i].negate || o[i].absolute) && count == 1)
             fold_sign(row, &o[i]);
         if (o[i].kind == ISA_KIND_IMMEDIATE && count == 1 && !(uint32_t)o[i].value)
-            o[i] = SEL_RZ;
+            o[i] = SEL_RZ; /* as bring_in() would */
         if (o[i].kind == ISA_KIND_REG)
             continue;
         form = mc_form_of(&o[i]);
@@ -363,7 +367,7 @@ static void legalize(struct sel *s, struct mc_insn *insn)
             form += ISA_FORM_C_IMMEDIATE - ISA_FORM_IMMEDIATE;
         if (o[i].kind == ISA_KIND_CONSTANT && o[i].value > INT16_MAX)
             may = false;
-        if (may && row->used[form].lo)
+        if (may && row->used[form].lo && folds)
             insn->isa.form = form;
         else
             bring_in(s, &o[i], count);

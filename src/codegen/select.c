@@ -296,7 +296,7 @@ enum hd_status select_func(struct codegen_unit *unit, const struct ir_func *func
 {
     struct sel s = {.unit = unit, .f = out, .ir = func};
 
-    mc_init(out, func);
+    mc_init(out, func, &unit->settings);
     HD_TRY(converge_compute(func, &out->arena, &s.meets));
     if (!prepare(&s))
         return hd_error(HD_NO_MEMORY, "function %s: no memory", func->name);

@@ -12,20 +12,21 @@ struct sel_address sel_address(struct sel *s, const struct ir_instr *in)
 {
     const struct ir_value *v = in->src[0];
     int64_t offset = in->mem.offset;
+    int64_t most = codegen_does(s->f->settings, CODEGEN_OFFSETS) ? OFFSET_MAX : 0;
     struct sel_address a = {.offset = offset, .wide = is_wide(in->mem.space)};
     uint64_t number;
 
     if (!a.wide && sel_is_number(s, v, &number)) {
         a.base = SEL_RZ;
         a.offset = (int32_t)((uint32_t)number + (uint32_t)offset);
-        if (a.offset >= 0 && a.offset <= OFFSET_MAX)
+        if (a.offset >= 0 && a.offset <= most)
             return a;
         a.base = sel_unit(sel_in_unit(s, sel_number((uint32_t)a.offset)));
         a.offset = 0;
         return a;
     }
     a.base = a.wide ? sel_pair(s, v) : sel_word(s, v, 0);
-    if (offset < -OFFSET_MAX || offset > OFFSET_MAX) {
+    if (offset < -most || offset > most) {
         uint32_t d = sel_new(s, a.wide ? 2 : 1), carry = sel_new_pred(s);
         EMIT(s, IADD3, D(d), PD(a.wide ? carry : ISA_PT), A(sel_half(a.base, 0)),
              B(sel_number((uint32_t)offset)));

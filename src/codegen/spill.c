@@ -216,7 +216,7 @@ enum hd_status spill_rewrite(struct mc_func *f)
     bool ok;
 
     s.slots = hd_alloc_array(f->vregs.len + 1, sizeof(*s.slots));
-    ok = s.slots && find_all_remade(&s);
+    ok = s.slots && (!codegen_does(f->settings, CODEGEN_REMATERIALIZE) || find_all_remade(&s));
     s.nslots = (uint32_t)f->vregs.len;
     for (size_t i = 0; ok && i < f->blocks.len; i++)
         rewrite_block(&s, f->blocks.at[i]);

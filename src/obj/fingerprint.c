@@ -11,6 +11,7 @@ void obj_fingerprint_init(struct obj_fingerprint *print, const char *stage)
         .stage = stage,
         .sources = HEDDLE_SOURCES_HASH,
         .skip_passes = hd_env("HEDDLE_SKIP_PASS"),
+        .codegen = hd_env("HEDDLE_CODEGEN"),
     };
 }
 

@@ -24,6 +24,7 @@
     X(STR, stage, "what the entry is: program, ir, object")                                        \
     X(U64, sources, "hash of Heddle's own sources and tables that take part in compiling")         \
     X(STR, skip_passes, "HEDDLE_SKIP_PASS")                                                        \
+    X(STR, codegen, "HEDDLE_CODEGEN")                                                              \
     X(U64, options, "struct compile_options")                                                      \
     X(KEY, program, "the PTX of all linked units, with names, in order")                           \
     X(STR, kernel, "name of the kernel")                                                           \

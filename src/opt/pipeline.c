@@ -90,13 +90,15 @@ const char *opt_target_name(enum opt_target target)
     return targets[target].name;
 }
 
-/* Of the code generator, which looks at the list itself. */
+/* Of the code generators, which look at the list themselves. */
 static bool is_generators(struct hd_str name)
 {
     static const char *const names[] = {
 #define X(NAME, text, ...) text,
 #define OLD(text, NAME)    text,
 #include "gen_passes.def"
+#define X(NAME, text, ...) text,
+#include "codegen_passes.def"
     };
     for (size_t i = 0; i < HD_COUNT_OF(names); i++)
         if (hd_str_is(name, names[i]))

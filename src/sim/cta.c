@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/mem.h"
 
@@ -11,6 +12,7 @@ enum {
     TURN = 1024,         /* operations of a warp before the next one's turn */
     LONG_TURN = 1 << 20, /* of a schedule that runs one warp after the other */
     GROUP_TURN = 256,    /* of one of several groups of a warp */
+    HUGE_B = 1 << 18,    /* local windows from here on are pages that are zero until touched */
 };
 
 static uint64_t aligned(uint64_t size_B)
@@ -42,7 +44,11 @@ static void warp_init(struct sim_warp *w, struct sim_cta *cta, uint32_t index, u
     w->groups[0] = (struct sim_group){.mask = w->live};
 }
 
-/* One piece: warps, registers, the shared window, local windows. `memory`: that of another. */
+/*
+ * Warps, registers, the shared window and local windows in one piece. `memory`: that of another.
+ * Large local windows are pages of their own, which another CTA has left here as well: stacks are
+ * hardly used, and malloc() would clear all of what was used before.
+ */
 static bool memory_init(struct sim_cta *cta, void *memory)
 {
     const struct sim_run *run = cta->run;
@@ -54,8 +60,17 @@ static bool memory_init(struct sim_cta *cta, void *memory)
     uint64_t used_B = HD_MIN(cta->local_used_B, run->local_B);
     char *at = memory;
 
+    if (!cta->local_map_B && local_B >= HUGE_B) {
+        cta->local = mmap(NULL, local_B, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (cta->local == MAP_FAILED)
+            return false;
+        (void)madvise(cta->local, local_B, MADV_NOHUGEPAGE);
+        cta->local_map_B = local_B;
+    }
     if (!at)
-        at = hd_alloc(warp_B + regs_B * cta->nwarps + shared_B + local_B + IR_SHARED_ALIGN_B);
+        at = hd_alloc(warp_B + regs_B * cta->nwarps + shared_B + IR_SHARED_ALIGN_B +
+                      (cta->local_map_B ? 0 : local_B));
     if (!at)
         return false;
     cta->memory = at;
@@ -64,15 +79,16 @@ static bool memory_init(struct sim_cta *cta, void *memory)
     at += warp_B;
     for (uint32_t i = 0; i < cta->nwarps; i++, at += regs_B)
         warp_init(&cta->warps[i], cta, i, (uint32_t *)(void *)at);
+    if (!cta->shared)
+        cta->shared = at;
+    if (!cta->local_map_B)
+        cta->local = at + shared_B;
     if (memory) {
         memset(at, 0, shared_B);
         for (uint32_t i = 0; i < cta->nthreads && used_B; i++)
-            memset(at + shared_B + i * run->local_step_B, 0, used_B);
+            memset(cta->local + i * run->local_step_B, 0, used_B);
     }
     cta->local_used_B = 0;
-    if (!cta->shared)
-        cta->shared = at;
-    cta->local = at + shared_B;
     return true;
 }
 
@@ -86,6 +102,14 @@ static void schedule_set(struct sim_cta *cta)
         cta->dice = (l->schedule->turns + number) * UINT64_C(0x9e3779b97f4a7c15) | 1;
 }
 
+static void cta_free(struct sim_cta *cta)
+{
+    if (cta->local_map_B)
+        munmap(cta->local, cta->local_map_B);
+    hd_free(cta->memory);
+    hd_free(cta);
+}
+
 struct sim_cta *sim_cta_start(struct sim_run *run, const struct sim_placement *placement)
 {
     const struct interp_launch *l = run->launch;
@@ -94,7 +118,9 @@ struct sim_cta *sim_cta_start(struct sim_run *run, const struct sim_placement *p
 
     if (cta) {
         run->ended = cta->next;
-        *cta = (struct sim_cta){.local_used_B = cta->local_used_B};
+        *cta = (struct sim_cta){.local_used_B = cta->local_used_B,
+                                .local = cta->local,
+                                .local_map_B = cta->local_map_B};
     } else {
         cta = hd_new(struct sim_cta);
     }
@@ -112,7 +138,7 @@ struct sim_cta *sim_cta_start(struct sim_run *run, const struct sim_placement *p
         cta->shared = placement->cluster->windows + cta->rank * IR_CLUSTER_STRIDE_B;
     schedule_set(cta);
     if (!memory_init(cta, memory)) {
-        hd_free(cta);
+        cta_free(cta);
         return NULL;
     }
     for (uint32_t i = 0; i < cta->nwarps; i++)
@@ -143,8 +169,7 @@ void sim_ctas_free(struct sim_run *run)
         struct sim_cta *cta = run->ended;
 
         run->ended = cta->next;
-        hd_free(cta->memory);
-        hd_free(cta);
+        cta_free(cta);
     }
 }
 

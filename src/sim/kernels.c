@@ -220,6 +220,20 @@ KERNEL(lop3_pred)
     io->pd = pd;
 }
 
+/* A bit of `code` for each of eight cases, and of `how` for the second result. */
+KERNEL(plop3)
+{
+    const struct sim_op *op = io->op;
+
+    for (unsigned k = 0; k < 8; k++) {
+        uint32_t lanes =
+            (k & 4 ? io->pa : ~io->pa) & (k & 2 ? io->pb : ~io->pb) & (k & 1 ? io->pc : ~io->pc);
+
+        io->pd |= op->code >> k & 1 ? lanes : 0;
+        io->pe |= op->how >> k & 1 ? lanes : 0;
+    }
+}
+
 /* code: 1 wraps, 2 HI, 4 of 64 bits. */
 KERNEL(shf_l)
 {

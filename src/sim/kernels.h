@@ -21,6 +21,7 @@
     X(lea_hi)                                                                                      \
     X(lop3)                                                                                        \
     X(lop3_pred)                                                                                   \
+    X(plop3)                                                                                       \
     X(shf_l)                                                                                       \
     X(shf_r)                                                                                       \
     X(prmt)                                                                                        \

@@ -113,6 +113,10 @@ static sim_rows *select_integer(const struct sim_kernels *k, const struct sim_se
     case ISA_LOP3:
         op->code = s->lut;
         return op->pd == ISA_PT ? k->lop3 : k->lop3_pred;
+    case ISA_PLOP3:
+        op->code = s->lut;
+        op->how = s->plut;
+        return k->plop3;
     case ISA_SHF:
         op->is_signed = !(M(SHF_TYPE) & 1);
         op->code = (uint8_t)(M(SHF_WRAP) | M(HI) << 1 | (M(SHF_TYPE) < 2) << 2);

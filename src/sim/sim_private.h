@@ -169,6 +169,7 @@ struct sim_cta {
     char *shared;
     void *memory;          /* of everything else that it has */
     char *local;           /* windows of its threads, each local_step_B further */
+    uint64_t local_map_B;  /* pages of their own; 0: they lie in `memory` */
     uint64_t local_used_B; /* of each: what is behind is zero */
     struct sim_warp *warps;
     struct sim_cluster *cluster;

@@ -27,6 +27,10 @@
     X(POST, "post", "LLVM IR after each rewriter behind LLVM's optimiser that changed it")         \
     X(ASM, "asm", "host assembly of every kernel")                                                 \
     X(ISA, "isa", "the sim device's code of every kernel")                                         \
+    X(CODE, "code", "the sim device's code as JSON, a line for each function, for scripts")        \
+    X(COUNTS, "counts",                                                                            \
+      "the sim device: what each kernel's code costs; interp and sim: instructions and time of "   \
+      "each launch")                                                                               \
     X(PERF, "perf", "writes jit-PID.dump, from which `perf inject --jit` names kernels")           \
     X(JIT, "jit", "what is compiled, cache hits, times")                                           \
     X(VALIDATE, "validate", "validate IR after every pass, verify LLVM modules")                   \

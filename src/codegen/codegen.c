@@ -166,7 +166,9 @@ enum hd_status codegen_kernel(const struct ir_func *kernel, const struct codegen
         compile_all(&unit, kernel, HD_MIN(registers_of(kernel, options), unit.settings.registers));
     hd_vec_fini(&unit.calls);
     hd_vec_fini(&unit.wanted);
-    if (status != HD_OK)
+    if (status == HD_OK)
+        report_kernel(&unit, kernel->name);
+    else
         isa_code_fini(out_code);
     return status;
 }

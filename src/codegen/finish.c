@@ -271,9 +271,10 @@ enum hd_status finish_func(struct codegen_unit *unit, struct mc_func *f)
         status = hd_error(HD_NO_MEMORY, "function %s: no memory", f->ir->name);
     else
         status = control_set(f, &x.out);
+    if (status == HD_OK && unit->checks)
+        status = check_control(f, &x.out);
     if (status == HD_OK)
-        if (status == HD_OK && unit->checks)
-            status = check_control(f, &x.out);
+        report_func(unit, f, &x.out);
     if (status == HD_OK)
         status = encode(&x, (uint32_t)unit->code->words.len);
     hd_vec_fini(&x.out.insns);

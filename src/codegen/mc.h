@@ -39,6 +39,7 @@ struct mc_copy {
 struct mc_insn {
     struct isa_insn isa; /* .op is an enum isa_op, or an enum mc_pseudo */
     struct ir_srcloc srcloc;
+    const struct ir_instr *from;  /* what it was selected for; NULL: made later */
     uint32_t guard;               /* unit of a predicate, or PT */
     uint32_t first_copy, ncopies; /* MC_COPY: in mc_func.copies */
     struct mc_block *target;      /* of a branch, BSSY; NULL: none */
@@ -205,7 +206,19 @@ enum hd_status check_alloc(struct mc_func *f) HD_MUST_CHECK;
 /* finish.c: copies become instructions, blocks are laid out, words are made. */
 enum hd_status finish_func(struct codegen_unit *unit, struct mc_func *f) HD_MUST_CHECK;
 
+/* report.c: adds what the function costs to the unit's; tells it, and the kernel, when asked. */
+void report_func(struct codegen_unit *unit, const struct mc_func *f, const struct mc_code *code);
+void report_kernel(const struct codegen_unit *unit, const char *name);
+
 /* ---- what the functions of a kernel share */
+
+/* Static sums; a block counts ten times for each loop around it. */
+struct codegen_cost {
+    uint64_t instructions;
+    uint64_t stalls; /* cycles */
+    uint64_t cycles; /* with waiting for counters, as long as is usual */
+    uint64_t reused; /* sources that come out of the operand cache */
+};
 
 struct codegen_call {
     uint32_t word; /* of the CALL */
@@ -220,6 +233,7 @@ struct codegen_unit {
     bool has_indirect_calls;
     bool checks; /* struct codegen_options */
     struct codegen_settings settings;
+    struct codegen_cost cost;
     HD_VEC(struct codegen_call) calls;
     HD_VEC(const struct ir_func *) wanted; /* functions that are called or whose address is taken */
 };

@@ -247,6 +247,7 @@ uint32_t sel_part_of(struct sel *s, uint32_t unit, unsigned i, unsigned bits)
 
 struct mc_insn *sel_push(struct sel *s, struct mc_insn insn)
 {
+    insn.from = s->at;
     if (s->at)
         insn.srcloc = s->at->srcloc;
     if (hd_vec_push(&s->b->insns, insn))

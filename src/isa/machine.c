@@ -30,11 +30,7 @@ struct pipe {
 
 static const struct pipe pipes[ISA_PIPES] = {
 #define PIPE(name, kind, ...) [ISA_PIPE_##name] = {kind, {__VA_ARGS__}},
-#define EXCEPT(...)
-#define CYCLES(...)
 #include "isa/sm120.def"
-#undef PIPE
-#undef EXCEPT
 };
 
 /* The column of a reader's pipe. */
@@ -54,14 +50,10 @@ struct except {
 static struct except except_of(enum isa_op op)
 {
     switch (op) {
-#define PIPE(...)
 #define EXCEPT(name, kind, cycles)                                                                 \
     case ISA_##name:                                                                               \
         return (struct except){true, kind == VARIABLE, cycles};
 #include "isa/sm120.def"
-#undef PIPE
-#undef EXCEPT
-#undef CYCLES
     default:
         return (struct except){false, false, 0};
     }
@@ -86,13 +78,35 @@ unsigned isa_latency(enum isa_op writer, enum isa_op reader)
 unsigned isa_machine_cycles(enum isa_machine_cycles what)
 {
     static const uint8_t cycles[] = {
-#define PIPE(...)
-#define EXCEPT(...)
 #define CYCLES(name, n) [ISA_##name##_CYCLES] = (n),
 #include "isa/sm120.def"
-#undef PIPE
-#undef EXCEPT
-#undef CYCLES
     };
     return cycles[what];
+}
+
+unsigned isa_issue_cycles(enum isa_op op)
+{
+    static const uint8_t cycles[ISA_PIPES] = {
+#define ISSUE(pipe, n) [ISA_PIPE_##pipe] = (n),
+#include "isa/sm120.def"
+    };
+    return cycles[isa_row(op)->pipe];
+}
+
+unsigned isa_typical_latency(enum isa_op op)
+{
+    static const uint16_t cycles[ISA_PIPES] = {
+#define TYPICAL(pipe, n) [ISA_PIPE_##pipe] = (n),
+#include "isa/sm120.def"
+    };
+
+    assert(isa_is_variable(op));
+    switch (op) {
+#define TYPICAL_OF(name, n)                                                                        \
+    case ISA_##name:                                                                               \
+        return n;
+#include "isa/sm120.def"
+    default:
+        return cycles[isa_row(op)->pipe];
+    }
 }

@@ -17,5 +17,8 @@ bool isa_is_variable(enum isa_op op);
 /* Cycles from the issue of a writer of fixed latency to that of a reader. */
 unsigned isa_latency(enum isa_op writer, enum isa_op reader);
 unsigned isa_machine_cycles(enum isa_machine_cycles what);
+/* For orders and estimates: how long one keeps its pipe; when a result is usually there. */
+unsigned isa_issue_cycles(enum isa_op op);
+unsigned isa_typical_latency(enum isa_op op);
 
 #endif

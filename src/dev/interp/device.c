@@ -127,9 +127,9 @@ enum hd_status refdev_create(const struct refdev_engine *engine,
 /* ---- the interpreter */
 
 static enum hd_status engine_launch(const void *code, const struct interp_launch *launch,
-                                    struct interp_fault *out_fault)
+                                    struct interp_fault *out_fault, uint64_t *out_instructions)
 {
-    (void)code;
+    (void)code, (void)out_instructions;
     return interp_launch(launch, out_fault);
 }
 

@@ -27,8 +27,9 @@ struct refdev_engine {
     void (*release)(void *code);
     /* What code tells of a kernel, beside what its IR does; NULL: nothing. */
     void (*describe)(const void *code, struct hal_kernel_info *info);
+    /* *out_instructions, which is 0: of warps; stays so where the engine counts none. */
     enum hd_status (*launch)(const void *code, const struct interp_launch *launch,
-                             struct interp_fault *out_fault);
+                             struct interp_fault *out_fault, uint64_t *out_instructions);
 };
 
 enum hd_status refdev_create(const struct refdev_engine *engine,

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "dev/interp/private.h"
 #include "model/multimem.h"
 #include "ir/probe.h"
@@ -185,12 +187,22 @@ static const struct interp_ops ctx_ops = {
     .gives_up = launch_ctx_gives_up,
 };
 
+/* Processor time: the launch has this thread for itself, whatever else the machine does. */
 static enum hd_status engine_launch(const struct interp_launch *launch,
                                     struct interp_fault *out_fault)
 {
     const struct launch_ctx *ctx = launch->ctx;
+    bool counts = hd_debug(HD_DEBUG_COUNTS);
+    uint64_t start = counts ? hd_clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0, instructions = 0;
+    enum hd_status status =
+        ctx->dev->engine->launch(ctx->kernel->code, launch, out_fault, &instructions);
 
-    return ctx->dev->engine->launch(ctx->kernel->code, launch, out_fault);
+    if (counts)
+        hd_log_debug(HD_DEBUG_COUNTS, "launch=%s ns=%llu instructions=%llu",
+                     ctx->kernel->func->name,
+                     (unsigned long long)(hd_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start),
+                     (unsigned long long)instructions);
+    return status;
 }
 
 static enum hd_status check(const struct hal_dispatch *packet, const struct refdev_kernel *kernel)

@@ -55,9 +55,13 @@ static void engine_describe(const void *code, struct hal_kernel_info *info)
 }
 
 static enum hd_status engine_launch(const void *code, const struct interp_launch *launch,
-                                    struct interp_fault *out_fault)
+                                    struct interp_fault *out_fault, uint64_t *out_instructions)
 {
-    return sim_launch(code, launch, out_fault, NULL);
+    struct sim_counts counts = {0};
+    enum hd_status status = sim_launch(code, launch, out_fault, &counts);
+
+    *out_instructions = counts.warp_instructions;
+    return status;
 }
 
 enum hd_status sim_device_create(const struct hal_client_ops *client,

@@ -58,6 +58,13 @@ def test_speed(setup):
     ok(status == 0 and values["kernels"]["saxpy"]["per_s"] > 0, "sim.py")
 
 
+def test_rationale(setup):
+    status, values = tool(setup, "isa_rationale.py", "--no-examples")
+    ok(status == 0, "isa_rationale.py")
+    ok(values and values["kernels"] == 1 and values["less"]["counters=1"]["cycles"] >= 1, "fewer counters make nothing faster")
+    ok(values and sum(values["counters"].values()) > 0.999, "each instruction has some number of counters that are up")
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--build", required=True)
@@ -74,6 +81,7 @@ def main():
             test_told(setup)
             test_passes(setup)
             test_speed(setup)
+            test_rationale(setup)
     print(f"1..{len(checks)}")
     return 0 if all(checks) else 1
 

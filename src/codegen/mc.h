@@ -45,6 +45,7 @@ struct mc_insn {
     struct mc_block *target;      /* of a branch, BSSY; NULL: none */
     const struct ir_func *callee; /* of CALL */
     bool is_frame;                /* its number is the frame's size times that */
+    bool is_uniform;              /* all lanes of a warp compute the same, together */
     uint32_t arguments;           /* of a call or RET: reads so many registers from R4 on */
     uint32_t clobbered; /* a call: registers below this one, and all predicates, are lost */
 };

@@ -81,12 +81,14 @@ static void insn_json(struct hd_json *json, const struct mc_insn *insn, size_t a
                         (int32_t)o->value);
         else if (o->kind == ISA_KIND_CONSTANT)
             hd_json_i64(json, "constant", o->value);
-        else if (o->kind == ISA_KIND_TARGET)
-            hd_json_i64(json, "target", o->value);
+        else if (o->kind == ISA_KIND_TARGET && insn->target)
+            hd_json_i64(json, "target", (int64_t)insn->target->word - (int64_t)at - 1);
         else if (field == ISA_FIELD_OFFSET)
             hd_json_i64(json, "offset", o->value);
     }
     hd_json_u64(json, "sources", sources);
+    if (insn->is_uniform)
+        hd_json_bool(json, "uniform", true);
     if (insn->from) {
         hd_json_u64(json, "block", insn->from->block->id);
         text.len = 0;

@@ -248,8 +248,11 @@ uint32_t sel_part_of(struct sel *s, uint32_t unit, unsigned i, unsigned bits)
 struct mc_insn *sel_push(struct sel *s, struct mc_insn insn)
 {
     insn.from = s->at;
-    if (s->at)
+    if (s->at) {
         insn.srcloc = s->at->srcloc;
+        insn.is_uniform = s->at->ndst && !s->meets.apart[s->at->block->id] &&
+                          s->meets.shapes->of[s->at->dst[0]->id].kind == IR_SHAPE_UNIFORM;
+    }
     if (hd_vec_push(&s->b->insns, insn))
         return &hd_vec_last(&s->b->insns);
     s->f->failed = true;

@@ -1,4 +1,5 @@
 /* Which function executes an instruction, and which loop computes it. */
+#include "base/host.h"
 #include "sim/kernels.h"
 #include "sim/sim_private.h"
 
@@ -32,13 +33,11 @@ extern const struct sim_kernels sim_kernels_avx512;
 const struct sim_kernels *sim_kernels_get(void)
 {
 #ifdef SIM_HAS_AVX512
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    if (hd_host_has(HD_HOST_AVX512))
         return &sim_kernels_avx512;
 #endif
 #ifdef SIM_HAS_AVX2
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-        __builtin_cpu_supports("bmi2"))
+    if (hd_host_has(HD_HOST_AVX2) && __builtin_cpu_supports("bmi2"))
         return &sim_kernels_avx2;
 #endif
     return NULL;

@@ -16,6 +16,8 @@
 
 enum { WORDS = 4, BARRIERS = 16, ROUNDS = 40 };
 
+enum round { ROUND_DONE, ROUND_AGAIN, ROUND_FULL, ROUND_NO_MEMORY };
+
 struct picture {
     uint64_t used[WORDS];
 };
@@ -26,11 +28,11 @@ struct assign {
     struct picture *at; /* by half position */
     uint8_t *preds;
     uint16_t *barriers;
-    uint16_t *pressure; /* registers that are live there */
-    uint8_t *pred_pressure;
-    uint32_t *cost;   /* of spilling, by vreg: uses and definitions, by depth */
-    uint32_t *length; /* half positions of its segments, by vreg */
-    uint32_t *order;  /* vregs, by start */
+    int32_t *steps[MC_CLASSES]; /* how many more are live there than before */
+    uint32_t *cost;             /* of spilling, by vreg: uses and definitions, by depth */
+    uint32_t *length;           /* half positions of its segments, by vreg */
+    uint32_t *order;            /* vregs that live anywhere, by start */
+    uint32_t norder;
     uint32_t npositions, most, used;
     uint32_t depth; /* of the block that is looked at */
 };
@@ -45,6 +47,20 @@ static uint32_t first_of(const struct assign *a, const struct mc_vreg *v)
             first = HD_MIN(first, a->live.segments.at[s - 1].start);
     }
     return first;
+}
+
+static int by_start(const void *x, const void *y, void *context)
+{
+    const struct assign *a = context;
+    const struct mc_vreg *v = &a->f->vregs.at[*(const uint32_t *)x];
+    const struct mc_vreg *w = &a->f->vregs.at[*(const uint32_t *)y];
+    uint32_t p = first_of(a, v), q = first_of(a, w);
+
+    if (p != q)
+        return p < q ? -1 : 1;
+    if (v->width != w->width)
+        return v->width > w->width ? -1 : 1;
+    return v->first < w->first ? -1 : v->first > w->first;
 }
 
 /* ---- what spilling costs */
@@ -73,8 +89,8 @@ static void find_costs(struct assign *a)
     }
     for (size_t v = 0; v < f->vregs.len; v++)
         for (uint32_t i = 0; i < f->vregs.at[v].width; i++)
-            live_foreach(seg, &a->live, f->vregs.at[v].first + i) a->length[v] +=
-                seg->end - seg->start;
+            live_foreach(seg, &a->live, f->vregs.at[v].first + i)
+                a->length[v] += seg->end - seg->start;
 }
 
 /* Is a cheaper to spill than b? By cost for each half position. */
@@ -91,59 +107,98 @@ static bool can_spill(const struct mc_vreg *v)
 
 /* ---- more is live than there are registers */
 
-static void add_pressure(struct assign *a, const struct mc_vreg *v, int sign)
+/*
+ * Goes over the positions in their order. Those that have begun are in a heap, the cheapest first;
+ * which are over is seen when they come up.
+ */
+struct heap {
+    uint32_t *at; /* vregs */
+    uint32_t n;
+};
+
+struct sweep {
+    struct assign *a;
+    enum mc_class class;
+    struct heap heap;
+    uint32_t *aside; /* those that have a hole there, for a moment */
+    uint32_t p;
+    int32_t live;
+};
+
+static void heap_put(const struct assign *a, struct heap *h, uint32_t v)
 {
-    for (uint32_t i = 0; i < v->width; i++) {
-        live_foreach(seg, &a->live, v->first + i)
-        {
-            for (uint32_t p = seg->start; p < seg->end; p++) {
-                if (v->class == MC_REG)
-                    a->pressure[p] = (uint16_t)(a->pressure[p] + sign);
-                else if (v->class == MC_PRED)
-                    a->pred_pressure[p] = (uint8_t)(a->pred_pressure[p] + sign);
-            }
-        }
+    uint32_t i = h->n++;
+
+    for (; i && is_cheaper(a, v, h->at[(i - 1) / 2]); i = (i - 1) / 2)
+        h->at[i] = h->at[(i - 1) / 2];
+    h->at[i] = v;
+}
+
+static uint32_t heap_take(const struct assign *a, struct heap *h)
+{
+    uint32_t best = h->at[0], last = h->at[--h->n], i = 0;
+
+    for (uint32_t k; (k = 2 * i + 1) < h->n; i = k) {
+        if (k + 1 < h->n && is_cheaper(a, h->at[k + 1], h->at[k]))
+            k++;
+        if (!is_cheaper(a, h->at[k], last))
+            break;
+        h->at[i] = h->at[k];
     }
-}
-
-static bool is_live_at(const struct assign *a, const struct mc_vreg *v, uint32_t p)
-{
-    for (uint32_t i = 0; i < v->width; i++)
-        live_foreach(seg, &a->live, v->first + i) if (seg->start <= p && p < seg->end) return true;
-    return false;
-}
-
-/* How many registers a virtual one may use there: not those that a call destroys. */
-static uint32_t room_at(const struct assign *a, const uint32_t *clobbered, uint32_t p)
-{
-    uint32_t lost = p % 2 ? clobbered[p / 2] : 0, own = a->f->has_stack;
-
-    return a->most > HD_MAX(lost, own) ? a->most - HD_MAX(lost, own) : 0;
-}
-
-static uint32_t cheapest_at(const struct assign *a, uint32_t p, enum mc_class class)
-{
-    uint32_t best = UINT32_MAX;
-
-    for (size_t v = 0; v < a->f->vregs.len; v++) {
-        const struct mc_vreg *vreg = &a->f->vregs.at[v];
-
-        if (vreg->class == class && can_spill(vreg) && a->length[v] && is_live_at(a, vreg, p) &&
-            (best == UINT32_MAX || is_cheaper(a, (uint32_t)v, best)))
-            best = (uint32_t)v;
-    }
+    h->at[i] = last;
     return best;
 }
 
-static bool relieve(struct assign *a, uint32_t p, enum mc_class class)
+/* It is live no more, from the position on. */
+static void take_away(struct sweep *s, const struct mc_vreg *v)
 {
-    uint32_t v = cheapest_at(a, p, class);
+    int32_t *steps = s->a->steps[s->class];
 
-    if (v == UINT32_MAX)
-        return false;
-    a->f->vregs.at[v].is_spilled = true;
-    add_pressure(a, &a->f->vregs.at[v], -1);
-    return true;
+    for (uint32_t i = 0; i < v->width; i++)
+        live_foreach(seg, &s->a->live, v->first + i) {
+            if (seg->end <= s->p)
+                continue;
+            steps[seg->end]++;
+            if (seg->start <= s->p)
+                s->live--;
+            else
+                steps[seg->start]--;
+        }
+}
+
+/* Does it live there, or only later, or (both false) no more? */
+static void where(const struct sweep *s, const struct mc_vreg *v, bool *is_live, bool *comes_again)
+{
+    *is_live = *comes_again = false;
+    for (uint32_t i = 0; i < v->width; i++)
+        live_foreach(seg, &s->a->live, v->first + i) {
+            *is_live |= seg->start <= s->p && s->p < seg->end;
+            *comes_again |= seg->start > s->p;
+        }
+}
+
+/* Spills the cheapest that lives there; false: none can be. */
+static bool relieve(struct sweep *s)
+{
+    uint32_t naside = 0;
+    bool found = false;
+
+    while (s->heap.n && !found) {
+        uint32_t v = heap_take(s->a, &s->heap);
+        struct mc_vreg *vreg = &s->a->f->vregs.at[v];
+        bool comes_again;
+
+        where(s, vreg, &found, &comes_again);
+        if (found) {
+            vreg->is_spilled = true;
+            take_away(s, vreg);
+        } else if (comes_again) {
+            s->aside[naside++] = v;
+        }
+    }
+    while (naside)
+        heap_put(s->a, &s->heap, s->aside[--naside]);
+    return found;
 }
 
 static bool find_clobbers(const struct assign *a, uint32_t *clobbered)
@@ -160,22 +215,54 @@ static bool find_clobbers(const struct assign *a, uint32_t *clobbered)
     return any;
 }
 
-/* Marks what has to be spilled; true if there is something. */
-static bool spill_pressure(struct assign *a, const uint32_t *clobbered)
+/* How many virtual ones may live there: not in those that a call destroys. */
+static int32_t most_at(const struct assign *a, enum mc_class class, const uint32_t *clobbered,
+                       uint32_t p)
 {
-    struct mc_func *f = a->f;
+    uint32_t lost = p % 2 ? clobbered[p / 2] : 0, own = a->f->has_stack;
+
+    if (class == MC_PRED)
+        return lost ? 0 : (int32_t)a->f->settings->predicates;
+    return (int32_t)a->most - (int32_t)HD_MIN(HD_MAX(lost, own), a->most);
+}
+
+/* Marks what has to be spilled. */
+static enum round spill_class(struct assign *a, enum mc_class class, const uint32_t *clobbered)
+{
+    struct sweep s = {.a = a, .class = class};
     bool any = false;
 
-    for (size_t v = 0; v < f->vregs.len; v++)
-        add_pressure(a, &f->vregs.at[v], 1);
-    for (uint32_t p = 0; p < a->npositions; p++) {
-        while (a->pressure[p] > room_at(a, clobbered, p) && relieve(a, p, MC_REG))
-            any = true;
-        uint32_t preds = p % 2 && clobbered[p / 2] ? 0 : f->settings->predicates;
-        while (a->pred_pressure[p] > preds && relieve(a, p, MC_PRED))
+    a->steps[class] = hd_alloc_array(a->npositions + 1, sizeof(*a->steps[class]));
+    s.heap.at = hd_alloc_array(a->norder + 1, sizeof(*s.heap.at));
+    s.aside = hd_alloc_array(a->norder + 1, sizeof(*s.aside));
+    if (!a->steps[class] || !s.heap.at || !s.aside) {
+        hd_free(s.heap.at);
+        hd_free(s.aside);
+        return ROUND_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < a->norder; i++) {
+        const struct mc_vreg *v = &a->f->vregs.at[a->order[i]];
+
+        for (uint32_t k = 0; k < v->width && v->class == class; k++)
+            live_foreach(seg, &a->live, v->first + k) {
+                a->steps[class][seg->start]++;
+                a->steps[class][seg->end]--;
+            }
+    }
+    for (uint32_t next = 0; s.p < a->npositions; s.p++) {
+        for (; next < a->norder && first_of(a, &a->f->vregs.at[a->order[next]]) <= s.p; next++) {
+            const struct mc_vreg *v = &a->f->vregs.at[a->order[next]];
+
+            if (v->class == class && can_spill(v))
+                heap_put(a, &s.heap, a->order[next]);
+        }
+        s.live += a->steps[class][s.p];
+        while (s.live > most_at(a, class, clobbered, s.p) && relieve(&s))
             any = true;
     }
-    return any;
+    hd_free(s.heap.at);
+    hd_free(s.aside);
+    return any ? ROUND_AGAIN : ROUND_DONE;
 }
 
 /* ---- places */
@@ -184,9 +271,10 @@ static struct picture around(const struct assign *a, uint32_t unit)
 {
     struct picture sum = {{0}};
 
-    live_foreach(seg, &a->live, unit) for (uint32_t p = seg->start; p < seg->end;
-                                           p++) for (unsigned i = 0; i < WORDS; i++) sum.used[i] |=
-        a->at[p].used[i];
+    live_foreach(seg, &a->live, unit)
+        for (uint32_t p = seg->start; p < seg->end; p++)
+            for (unsigned i = 0; i < WORDS; i++)
+                sum.used[i] |= a->at[p].used[i];
     return sum;
 }
 
@@ -234,8 +322,9 @@ static int place_of(const struct assign *a, const struct mc_vreg *v)
 
 static void occupy(struct assign *a, uint32_t unit, uint32_t r)
 {
-    live_foreach(seg, &a->live, unit) for (uint32_t p = seg->start; p < seg->end; p++) a->at[p]
-        .used[r / 64] |= UINT64_C(1) << (r % 64);
+    live_foreach(seg, &a->live, unit)
+        for (uint32_t p = seg->start; p < seg->end; p++)
+            a->at[p].used[r / 64] |= UINT64_C(1) << (r % 64);
     a->used = HD_MAX(a->used, r + 1);
 }
 
@@ -244,19 +333,20 @@ static bool place_small(struct assign *a, struct mc_vreg *v)
     unsigned n = v->class == MC_PRED ? a->f->settings->predicates : BARRIERS;
     uint32_t sum = 0;
 
-    live_foreach(seg, &a->live, v->first) for (uint32_t p = seg->start; p < seg->end; p++) sum |=
-        v->class == MC_PRED ? a->preds[p] : a->barriers[p];
+    live_foreach(seg, &a->live, v->first)
+        for (uint32_t p = seg->start; p < seg->end; p++)
+            sum |= v->class == MC_PRED ? a->preds[p] : a->barriers[p];
     for (unsigned r = 0; r < n; r++) {
         if (sum >> r & 1)
             continue;
         /* Who calls a routine may hold lanes; other functions are not called then. */
         bool top = v->class == MC_BARRIER && codegen_is_routine(a->f->ir);
         v->assigned = (int16_t)(top ? BARRIERS - 1 - r : r);
-        live_foreach(seg, &a->live, v->first) for (uint32_t p = seg->start; p < seg->end; p++)
-        {
-            a->preds[p] |= v->class == MC_PRED ? (uint8_t)(1u << r) : 0;
-            a->barriers[p] |= v->class == MC_BARRIER ? (uint16_t)(1u << r) : 0;
-        }
+        live_foreach(seg, &a->live, v->first)
+            for (uint32_t p = seg->start; p < seg->end; p++) {
+                a->preds[p] |= v->class == MC_PRED ? (uint8_t)(1u << r) : 0;
+                a->barriers[p] |= v->class == MC_BARRIER ? (uint16_t)(1u << r) : 0;
+            }
         return true;
     }
     return false;
@@ -283,8 +373,9 @@ static void occupy_fixed(struct assign *a, const uint32_t *clobbered)
     for (uint32_t r = 0; r < ISA_RZ; r++) {
         if (r == ISA_REG_STACK && a->f->has_stack)
             continue;
-        live_foreach(seg, &a->live, r) for (uint32_t p = seg->start; p < seg->end; p++) a->at[p]
-            .used[r / 64] |= UINT64_C(1) << (r % 64);
+        live_foreach(seg, &a->live, r)
+            for (uint32_t p = seg->start; p < seg->end; p++)
+                a->at[p].used[r / 64] |= UINT64_C(1) << (r % 64);
     }
     for (uint32_t p = 0; p < a->npositions; p++) {
         if (a->f->has_stack)
@@ -292,20 +383,6 @@ static void occupy_fixed(struct assign *a, const uint32_t *clobbered)
         if (p % 2 && clobbered[p / 2])
             a->preds[p] = 0x7f;
     }
-}
-
-static int by_start(const void *x, const void *y, void *context)
-{
-    const struct assign *a = context;
-    const struct mc_vreg *v = &a->f->vregs.at[*(const uint32_t *)x];
-    const struct mc_vreg *w = &a->f->vregs.at[*(const uint32_t *)y];
-    uint32_t p = first_of(a, v), q = first_of(a, w);
-
-    if (p != q)
-        return p < q ? -1 : 1;
-    if (v->width != w->width)
-        return v->width > w->width ? -1 : 1;
-    return v->first < w->first ? -1 : v->first > w->first;
 }
 
 static bool overlaps(const struct assign *a, const struct mc_vreg *v, const struct mc_vreg *w)
@@ -344,8 +421,8 @@ static void assign_fini(struct assign *a)
     hd_free(a->at);
     hd_free(a->preds);
     hd_free(a->barriers);
-    hd_free(a->pressure);
-    hd_free(a->pred_pressure);
+    hd_free(a->steps[MC_REG]);
+    hd_free(a->steps[MC_PRED]);
     hd_free(a->cost);
     hd_free(a->length);
     hd_free(a->order);
@@ -359,30 +436,20 @@ static bool assign_init(struct assign *a)
     a->at = hd_alloc_array(a->npositions + 1, sizeof(*a->at));
     a->preds = hd_alloc_array(a->npositions + 1, 1);
     a->barriers = hd_alloc_array(a->npositions + 1, sizeof(*a->barriers));
-    a->pressure = hd_alloc_array(a->npositions + 1, sizeof(*a->pressure));
-    a->pred_pressure = hd_alloc_array(a->npositions + 1, 1);
     a->cost = hd_alloc_array(n, sizeof(*a->cost));
     a->length = hd_alloc_array(n, sizeof(*a->length));
     a->order = hd_alloc_array(n, sizeof(*a->order));
-    return a->at && a->preds && a->barriers && a->pressure && a->pred_pressure && a->cost &&
-           a->length && a->order;
+    return a->at && a->preds && a->barriers && a->cost && a->length && a->order;
 }
-
-enum round { ROUND_DONE, ROUND_AGAIN, ROUND_FULL, ROUND_NO_MEMORY };
 
 static enum round place_all(struct assign *a, const uint32_t *clobbered)
 {
     struct mc_func *f = a->f;
-    uint32_t n = 0;
 
     occupy_fixed(a, clobbered);
-    for (size_t v = 0; v < f->vregs.len; v++) {
+    for (size_t v = 0; v < f->vregs.len; v++)
         f->vregs.at[v].assigned = -1;
-        if (a->length[v])
-            a->order[n++] = (uint32_t)v;
-    }
-    qsort_r(a->order, n, sizeof(*a->order), by_start, a);
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < a->norder; i++) {
         if (place(a, &f->vregs.at[a->order[i]]))
             continue;
         return make_room(a, a->order[i]) ? ROUND_AGAIN : ROUND_FULL;
@@ -393,13 +460,21 @@ static enum round place_all(struct assign *a, const uint32_t *clobbered)
 static enum round one_round(struct assign *a)
 {
     uint32_t *clobbered = hd_alloc_array(a->f->ninsns + 1, sizeof(*clobbered));
-    enum round end = ROUND_NO_MEMORY;
+    enum round regs = ROUND_NO_MEMORY, preds = ROUND_NO_MEMORY, end = ROUND_NO_MEMORY;
 
     if (clobbered && assign_init(a)) {
         find_clobbers(a, clobbered);
         find_costs(a);
-        end = spill_pressure(a, clobbered) ? ROUND_AGAIN : place_all(a, clobbered);
+        for (size_t v = 0; v < a->f->vregs.len; v++)
+            if (a->length[v])
+                a->order[a->norder++] = (uint32_t)v;
+        qsort_r(a->order, a->norder, sizeof(*a->order), by_start, a);
+        regs = spill_class(a, MC_REG, clobbered);
+        preds = spill_class(a, MC_PRED, clobbered);
+        end = HD_MAX(regs, preds);
     }
+    if (end == ROUND_DONE)
+        end = place_all(a, clobbered);
     hd_free(clobbered);
     return end;
 }

@@ -41,16 +41,49 @@ static void dump(const struct mc_func *f, const char *when)
     hd_buf_fini(&text);
 }
 
-static enum hd_status compile_selected(struct codegen_unit *unit, struct mc_func *f, uint32_t most)
+/* Selects a function and gives it registers, in another order of instructions if asked. */
+static enum hd_status allocate(struct codegen_unit *unit, const struct ir_func *func, uint32_t most,
+                               bool reorder, struct mc_func *f, uint32_t *out_used)
 {
-    uint32_t used = 0;
-
+    if (codegen_is_routine(func))
+        most = CODEGEN_ROUTINE_REGS;
+    HD_TRY(select_func(unit, func, f));
     dump(f, "selected");
     if (codegen_does(f->settings, CODEGEN_COALESCE)) {
         HD_TRY(coalesce(f));
         dump(f, "coalesced");
     }
-    HD_TRY(assign_registers(f, codegen_is_routine(f->ir) ? CODEGEN_ROUTINE_REGS : most, &used));
+    if (reorder) {
+        HD_TRY(schedule(f, most));
+        dump(f, "in order");
+    }
+    return assign_registers(f, most, out_used);
+}
+
+/* Pressure is a number, registers have neighbours: an order that fits by its number may spill. */
+static enum hd_status allocate_best(struct codegen_unit *unit, const struct ir_func *func,
+                                    uint32_t most, struct mc_func *f, uint32_t *out_used)
+{
+    bool reorder = !unit->module->debug && codegen_does(&unit->settings, CODEGEN_SCHEDULE);
+    enum hd_status status = allocate(unit, func, most, reorder, f, out_used);
+    struct mc_func plain;
+    uint32_t used;
+
+    if (!reorder || (status == HD_OK ? !f->spilled_B : status != HD_NOT_SUPPORTED))
+        return status;
+    if (allocate(unit, func, most, false, &plain, &used) == HD_OK &&
+        (status != HD_OK || plain.spilled_B <= f->spilled_B)) {
+        mc_fini(f);
+        *f = plain;
+        *out_used = used;
+        return HD_OK;
+    }
+    mc_fini(&plain);
+    return status;
+}
+
+static enum hd_status compile_allocated(struct codegen_unit *unit, struct mc_func *f, uint32_t used)
+{
     dump(f, "with registers");
     if (unit->checks)
         HD_TRY(check_alloc(f));
@@ -68,13 +101,14 @@ static enum hd_status compile_func(struct codegen_unit *unit, const struct ir_fu
     struct isa_function function = {.index = func->index,
                                     .offset = (uint32_t)unit->code->words.len * ISA_WORD_BYTES};
     struct mc_func f;
+    uint32_t used = 0;
     enum hd_status status;
 
     if (!codegen_is_routine(func) && !hd_vec_push(&unit->code->functions, function))
         return hd_error(HD_NO_MEMORY, "function %s: no memory", func->name);
-    status = select_func(unit, func, &f);
+    status = allocate_best(unit, func, most, &f, &used);
     if (status == HD_OK)
-        status = compile_selected(unit, &f, most);
+        status = compile_allocated(unit, &f, used);
     mc_fini(&f);
     return status;
 }

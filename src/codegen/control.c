@@ -458,7 +458,8 @@ static void await(struct control *c, struct block *b, uint32_t i, const struct b
     }
     c->delay[i] = (int16_t)(needed - c->at[i]);
     /* A branch cannot be followed by NOPs: it comes later itself. */
-    if (c->delay[i] > STALL_MOST && i > b->first) {
+    if (c->delay[i] > STALL_MOST && i > b->first &&
+        (insn_at(c, i)->op == ISA_BRA || goes_away(insn_at(c, i)->op))) {
         int32_t more = c->delay[i] - STALL_MOST;
         c->delay[i - 1] = (int16_t)(c->delay[i - 1] + more);
         put_off(c, b, i, more);

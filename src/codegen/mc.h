@@ -46,7 +46,8 @@ struct mc_insn {
     const struct ir_func *callee; /* of CALL */
     bool is_frame;                /* its number is the frame's size times that */
     bool is_uniform;              /* all lanes of a warp compute the same, together */
-    uint32_t arguments;           /* of a call or RET: reads so many registers from R4 on */
+    bool is_ordered;    /* volatile, or what other threads may wait for: it passes no access */
+    uint32_t arguments; /* of a call or RET: reads so many registers from R4 on */
     uint32_t clobbered; /* a call: registers below this one, and all predicates, are lost */
 };
 
@@ -187,6 +188,8 @@ void live_join(struct live *live, uint32_t a, uint32_t b);
 
 /* coalesce.c: makes one register of both sides of copies where it can; copies of itself go. */
 enum hd_status coalesce(struct mc_func *f) HD_MUST_CHECK;
+/* schedule.c: the order of instructions in blocks, for `most` registers. */
+enum hd_status schedule(struct mc_func *f, uint32_t most) HD_MUST_CHECK;
 /* spill.c: the registers marked is_spilled live in local memory, predicates in registers. */
 enum hd_status spill_rewrite(struct mc_func *f) HD_MUST_CHECK;
 /* assign.c: gives every virtual register one below `most`, spilling what does not fit. */

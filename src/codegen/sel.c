@@ -245,6 +245,13 @@ uint32_t sel_part_of(struct sel *s, uint32_t unit, unsigned i, unsigned bits)
 
 /* ---- instructions */
 
+static bool is_ordered(const struct ir_instr *in)
+{
+    if (in->op == IR_OP_SREG)
+        return ir_sreg_scope((enum ir_sreg)in->imm) == IR_SREG_VOLATILE;
+    return in->mem.sem != IR_SEM_WEAK;
+}
+
 struct mc_insn *sel_push(struct sel *s, struct mc_insn insn)
 {
     insn.from = s->at;
@@ -252,6 +259,7 @@ struct mc_insn *sel_push(struct sel *s, struct mc_insn insn)
         insn.srcloc = s->at->srcloc;
         insn.is_uniform = s->at->ndst && !s->meets.apart[s->at->block->id] &&
                           s->meets.shapes->of[s->at->dst[0]->id].kind == IR_SHAPE_UNIFORM;
+        insn.is_ordered = is_ordered(s->at);
     }
     if (hd_vec_push(&s->b->insns, insn))
         return &hd_vec_last(&s->b->insns);

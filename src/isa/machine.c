@@ -47,28 +47,21 @@ struct except {
     uint8_t latency;
 };
 
-static struct except except_of(enum isa_op op)
-{
-    switch (op) {
-#define EXCEPT(name, kind, cycles)                                                                 \
-    case ISA_##name:                                                                               \
-        return (struct except){true, kind == VARIABLE, cycles};
+static const struct except excepts[ISA_OPS] = {
+#define EXCEPT(name, kind, cycles) [ISA_##name] = {true, kind == VARIABLE, cycles},
 #include "isa/sm120.def"
-    default:
-        return (struct except){false, false, 0};
-    }
-}
+};
 
 bool isa_is_variable(enum isa_op op)
 {
-    struct except except = except_of(op);
+    struct except except = excepts[op];
 
     return except.is ? except.is_variable : pipes[isa_row(op)->pipe].kind == VARIABLE;
 }
 
 unsigned isa_latency(enum isa_op writer, enum isa_op reader)
 {
-    struct except except = except_of(writer);
+    struct except except = excepts[writer];
 
     assert(!isa_is_variable(writer));
     return except.is ? except.latency
@@ -82,6 +75,15 @@ unsigned isa_machine_cycles(enum isa_machine_cycles what)
 #include "isa/sm120.def"
     };
     return cycles[what];
+}
+
+unsigned isa_subcore(enum isa_subcore what)
+{
+    static const uint16_t numbers[] = {
+#define SUBCORE(name, n) [ISA_SUBCORE_##name] = (n),
+#include "isa/sm120.def"
+    };
+    return numbers[what];
 }
 
 unsigned isa_issue_cycles(enum isa_op op)

@@ -12,6 +12,9 @@ enum isa_machine_cycles {
     ISA_COUNTER_CYCLES, /* from raising a counter to a wait that sees it */
 };
 
+/* Of one of the four parts of an SM; registers: of a lane. */
+enum isa_subcore { ISA_SUBCORE_WARPS, ISA_SUBCORE_REGISTERS, ISA_SUBCORE_REGISTERS_STEP };
+
 /* Is a result there, and are sources free again, only when a counter says so? */
 bool isa_is_variable(enum isa_op op);
 /* Cycles from the issue of a writer of fixed latency to that of a reader. */
@@ -20,5 +23,6 @@ unsigned isa_machine_cycles(enum isa_machine_cycles what);
 /* For orders and estimates: how long one keeps its pipe; when a result is usually there. */
 unsigned isa_issue_cycles(enum isa_op op);
 unsigned isa_typical_latency(enum isa_op op);
+unsigned isa_subcore(enum isa_subcore what);
 
 #endif

@@ -121,11 +121,45 @@ static struct opt_range bound_range_of_quotient(const struct ir_instr *in, struc
                                : bound_up_to(HD_MIN(a.greatest, c - 1));
 }
 
+/* Do bounds of its sources say something of its result? */
+static bool bound_follows(const struct ir_instr *in)
+{
+    switch (in->op) {
+    case IR_OP_AND:
+    case IR_OP_OR:
+    case IR_OP_XOR:
+    case IR_OP_SHL:
+    case IR_OP_SHR:
+    case IR_OP_SUB:
+    case IR_OP_MUL:
+    case IR_OP_MULWIDE:
+    case IR_OP_CVT:
+    case IR_OP_SELECT:
+    case IR_OP_MIN:
+    case IR_OP_MAX:
+    case IR_OP_DIV:
+    case IR_OP_REM:
+        return !ir_type_is_float(in->type);
+    case IR_OP_ADD:
+        return ir_is_plain_add(in);
+    default:
+        return false;
+    }
+}
+
 static struct opt_range bound_range_of_pure(const struct ir_instr *in, unsigned depth)
 {
-    const struct opt_range a = bound_range_of(in->src[0], depth),
-                           b = in->nsrc > 1 ? bound_range_of(in->src[1], depth) : bound_up_to(0);
     const uint64_t all = opt_mask(in->dst[0]->type), half = opt_mask(in->src[0]->type) >> 1;
+    const struct opt_range a = bound_range_of(in->src[0], depth);
+    const bool loses = in->op == IR_OP_ADD || in->op == IR_OP_XOR || in->op == IR_OP_MUL ||
+                       in->op == IR_OP_MULWIDE;
+    struct opt_range b = bound_up_to(0);
+
+    /* Whatever the other source is. */
+    if (loses && !a.least && a.greatest == opt_mask(in->src[0]->type))
+        return anything;
+    if (in->nsrc > 1)
+        b = bound_range_of(in->src[1], depth);
     const bool is_signed = ir_type_is_signed(in->type) && (a.greatest > half || b.greatest > half);
 
     switch (in->op) {
@@ -165,6 +199,7 @@ static struct opt_range bound_range_of_pure(const struct ir_instr *in, unsigned 
     case IR_OP_REM:
         return is_signed ? anything : bound_range_of_quotient(in, a);
     default:
+        assert(false);
         return anything;
     }
 }
@@ -286,7 +321,7 @@ static struct opt_range bound_range_of(const struct ir_value *v, unsigned depth)
         range = bound_range_of_sreg(in);
     else if (in->op == IR_OP_PHI && opt_type_is_int(in->type))
         range = bound_range_of_counter(in, depth + 1);
-    else if (ir_op_has(in->op, IR_F_PURE) && in->nsrc && ir_type_lanes(in->type) == 1)
+    else if (bound_follows(in) && ir_type_lanes(in->type) == 1)
         range = bound_range_of_pure(in, depth + 1);
     return range.greatest > all ? bound_up_to(all) : range;
 }

@@ -168,6 +168,15 @@ static struct mc_block *through(struct mc_block *b)
     return b;
 }
 
+/* R1 stays as much aligned as anything in frames is. */
+static void frame_set(const struct mc_func *f, struct mc_insn *insn)
+{
+    uint64_t frame_B = hd_align_up(f->frame_B, HD_MAX(f->ir->module->frame_align_B, 16u));
+    struct isa_operand *b = &insn->isa.operands[mc_operand_of(insn->isa.op, ISA_FIELD_B)];
+
+    b->value = (uint32_t)((uint64_t)b->value * frame_B);
+}
+
 static void emit_block(struct finish *x, struct mc_block *b, const struct mc_block *next)
 {
     b->word = (uint32_t)x->out.insns.len;
@@ -184,7 +193,7 @@ static void emit_block(struct finish *x, struct mc_block *b, const struct mc_blo
         if (is_always(insn) && insn->target == next)
             continue;
         if (insn->is_frame)
-            insn->isa.operands[mc_operand_of(insn->isa.op, ISA_FIELD_B)].value = x->f->frame_B;
+            frame_set(x->f, insn);
         push(x, *insn);
         if (is_always(insn) || (insn->isa.op == ISA_EXIT && insn->guard == ISA_PT))
             break; /* nothing comes behind it */
@@ -220,6 +229,15 @@ static void reach(struct mc_func *f, struct mc_block *b, bool *seen)
     }
 }
 
+static void count_spill(struct isa_code *code, const struct mc_insn *insn)
+{
+    bool store = insn->isa.op == ISA_STL;
+    int at = mc_operand_of(insn->isa.op, store ? ISA_FIELD_B : ISA_FIELD_D);
+
+    *(store ? &code->spill_stores_B : &code->spill_loads_B) +=
+        4 * isa_registers(&insn->isa, (unsigned)at);
+}
+
 static enum hd_status encode(struct finish *x, uint32_t start)
 {
     struct isa_code *code = x->unit->code;
@@ -240,6 +258,8 @@ static enum hd_status encode(struct finish *x, uint32_t start)
         if (why)
             return hd_error(HD_BAD_IR, "function %s: %s: %s", x->f->ir->name,
                             isa_row(insn->isa.op)->name, why);
+        if (insn->is_spill)
+            count_spill(code, insn);
         if (!hd_vec_push(&code->words, word) ||
             !hd_vec_push(&code->lines, (struct isa_line){start + (uint32_t)i, insn->srcloc.file,
                                                          insn->srcloc.line, insn->srcloc.col,

@@ -168,17 +168,11 @@ static struct mc_block *through(struct mc_block *b)
     return b;
 }
 
-/* R1 stays as much aligned as anything in frames is. */
-static void frame_set(const struct mc_func *f, struct mc_insn *insn)
-{
-    uint64_t frame_B = hd_align_up(f->frame_B, HD_MAX(f->ir->module->frame_align_B, 16u));
-    struct isa_operand *b = &insn->isa.operands[mc_operand_of(insn->isa.op, ISA_FIELD_B)];
-
-    b->value = (uint32_t)((uint64_t)b->value * frame_B);
-}
-
 static void emit_block(struct finish *x, struct mc_block *b, const struct mc_block *next)
 {
+    /* R1 stays as much aligned as anything in frames is. */
+    uint64_t frame_B = hd_align_up(x->f->frame_B, HD_MAX(x->f->ir->module->frame_align_B, 16u));
+
     b->word = (uint32_t)x->out.insns.len;
     for (size_t i = 0; i < b->insns.len; i++) {
         struct mc_insn *insn = &b->insns.at[i];
@@ -192,8 +186,12 @@ static void emit_block(struct finish *x, struct mc_block *b, const struct mc_blo
             insn->target = through(insn->target);
         if (is_always(insn) && insn->target == next)
             continue;
-        if (insn->is_frame)
-            frame_set(x->f, insn);
+        if (insn->is_frame) {
+            struct isa_operand *b_at =
+                &insn->isa.operands[mc_operand_of(insn->isa.op, ISA_FIELD_B)];
+
+            b_at->value = (uint32_t)((uint64_t)b_at->value * frame_B);
+        }
         push(x, *insn);
         if (is_always(insn) || (insn->isa.op == ISA_EXIT && insn->guard == ISA_PT))
             break; /* nothing comes behind it */
@@ -229,15 +227,6 @@ static void reach(struct mc_func *f, struct mc_block *b, bool *seen)
     }
 }
 
-static void count_spill(struct isa_code *code, const struct mc_insn *insn)
-{
-    bool store = insn->isa.op == ISA_STL;
-    int at = mc_operand_of(insn->isa.op, store ? ISA_FIELD_B : ISA_FIELD_D);
-
-    *(store ? &code->spill_stores_B : &code->spill_loads_B) +=
-        4 * isa_registers(&insn->isa, (unsigned)at);
-}
-
 static enum hd_status encode(struct finish *x, uint32_t start)
 {
     struct isa_code *code = x->unit->code;
@@ -258,8 +247,13 @@ static enum hd_status encode(struct finish *x, uint32_t start)
         if (why)
             return hd_error(HD_BAD_IR, "function %s: %s: %s", x->f->ir->name,
                             isa_row(insn->isa.op)->name, why);
-        if (insn->is_spill)
-            count_spill(code, insn);
+        if (insn->is_spill) {
+            bool store = insn->isa.op == ISA_STL;
+            int moved = mc_operand_of(insn->isa.op, store ? ISA_FIELD_B : ISA_FIELD_D);
+
+            *(store ? &code->spill_stores_B : &code->spill_loads_B) +=
+                4 * isa_registers(&insn->isa, (unsigned)moved);
+        }
         if (!hd_vec_push(&code->words, word) ||
             !hd_vec_push(&code->lines, (struct isa_line){start + (uint32_t)i, insn->srcloc.file,
                                                          insn->srcloc.line, insn->srcloc.col,

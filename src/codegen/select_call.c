@@ -106,22 +106,6 @@ static void take_values(struct sel *s, struct ir_value *const *values, uint32_t 
     }
 }
 
-/* First of all: what is kept in the frame lies at the base. */
-static void enter_frame(struct sel *s)
-{
-    struct mc_func *f = s->f;
-    struct mc_insn *raise;
-
-    f->has_stack = true;
-    s->frame_base = sel_new(s, 1);
-    mc_vreg_of(f, s->frame_base)->is_tiny = true;
-    f->frame_base = s->frame_base;
-    EMIT(s, MOV, D(s->frame_base), B(sel_unit(ISA_REG_STACK)));
-    raise = EMIT(s, IADD3, D(ISA_REG_STACK), A(sel_unit(s->frame_base)), B(sel_number(1)));
-    raise->is_frame = true;
-    sel_check_stack(s);
-}
-
 /* At the start: the frame, where to return to, arguments. */
 void select_arguments(struct sel *s)
 {
@@ -137,8 +121,16 @@ void select_arguments(struct sel *s)
         }
         return;
     }
-    if (!codegen_is_routine(s->ir))
-        enter_frame(s);
+    if (!codegen_is_routine(s->ir)) { /* first of all: what is spilled lies at the base */
+        f->has_stack = true;
+        s->frame_base = sel_new(s, 1);
+        mc_vreg_of(f, s->frame_base)->is_tiny = true;
+        f->frame_base = s->frame_base;
+        EMIT(s, MOV, D(s->frame_base), B(sel_unit(ISA_REG_STACK)));
+        raise = EMIT(s, IADD3, D(ISA_REG_STACK), A(sel_unit(s->frame_base)), B(sel_number(1)));
+        raise->is_frame = true;
+        sel_check_stack(s);
+    }
     s->return_to = sel_new(s, 2);
     sel_copy(s, s->return_to, sel_unit(ISA_REG_RETURN));
     sel_copy(s, s->return_to + 1, sel_unit(ISA_REG_RETURN + 1));
@@ -189,21 +181,16 @@ void sel_routine(struct sel *s, const char *name, const struct isa_operand *args
     copies_end(s, &copies);
 }
 
-static bool moves_stack(const struct ir_func *func)
-{
-    for (uint32_t i = 0; i < func->nblocks; i++)
-        ir_foreach_instr(in, func->blocks[i])
-            if (in->op == IR_OP_ALLOCA || in->op == IR_OP_STACKRESTORE)
-                return true;
-    return false;
-}
-
 /* Calls preserve nothing but R1. Where allocations moved it the frame's place goes on the stack. */
 static uint32_t before_call(struct sel *s)
 {
     uint32_t room = HD_MAX(s->ir->module->frame_align_B, 16u);
+    bool moves = false;
 
-    if (s->frame_base == MC_NO_UNIT || !moves_stack(s->ir))
+    for (uint32_t i = 0; i < s->ir->nblocks && s->frame_base != MC_NO_UNIT; i++)
+        ir_foreach_instr(in, s->ir->blocks[i])
+            moves |= in->op == IR_OP_ALLOCA || in->op == IR_OP_STACKRESTORE;
+    if (!moves)
         return 0;
     EMIT(s, IADD3, D(ISA_REG_STACK), A(sel_unit(ISA_REG_STACK)), B(sel_number(room)));
     sel_check_stack(s);

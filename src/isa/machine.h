@@ -17,5 +17,7 @@ bool isa_is_variable(enum isa_op op);
 /* Cycles from the issue of a writer of fixed latency to that of a reader. */
 unsigned isa_latency(enum isa_op writer, enum isa_op reader);
 unsigned isa_machine_cycles(enum isa_machine_cycles what);
+/* The file's name: code is made for it. */
+#define ISA_MACHINE "sm120"
 
 #endif

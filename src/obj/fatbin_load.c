@@ -245,6 +245,9 @@ static enum hd_status load_linked_image(const void *bytes, size_t size_B, struct
     size_t modules_B;
 
     HD_TRY(obj_linked_open(bytes, size_B, &modules, &modules_B));
+    if (!modules_B && obj_linked_has_code(bytes))
+        return hd_error(HD_NO_IMAGE, "the image is machine code for Heddle's own GPU (heddle as) "
+                                     "without PTX, which says what a program has");
     return obj_fatbins_load(modules, modules_B,
                             (struct obj_target){.cc = OBJ_CC_OF_LINKED, .accept_any_variant = true},
                             list);

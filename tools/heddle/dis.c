@@ -34,6 +34,7 @@ static void place_json(struct hd_json *json, const struct isa_kernel *kernel,
 {
     uint32_t inlined = line->inlined;
 
+    assert(line->file);
     hd_json_str(json, "file", isa_kernel_text(kernel, line->file - 1));
     hd_json_u64(json, "line", line->line);
     hd_json_u64(json, "column", line->col);
@@ -67,6 +68,7 @@ static void insn_json(struct hd_json *json, const struct isa_kernel *kernel, uin
     const char *why = isa_decode(word, &insn);
     char hex[2 * ISA_WORD_BYTES + 1];
 
+    assert(at < kernel->words.len);
     hd_buf_init(&text);
     snprintf(hex, sizeof(hex), "%016" PRIx64 "%016" PRIx64, word.hi, word.lo);
     hd_json_open(json, NULL, '{');

@@ -74,6 +74,12 @@ const uint8_t *compile_program_key(const struct compile_program *program);
 void compile_code_key(const struct compile_program *program, enum opt_target target,
                       uint8_t out_key[16]);
 /*
+ * 16 bytes: of what program, how compiled, code in an image is, for who finds it there. Unlike the
+ * others the same for assemblers and loaders: what only says when work is done takes no part.
+ */
+void compile_image_key(const struct compile_program *program, enum opt_target target,
+                       uint8_t out_key[16]);
+/*
  * What kernel number `index` needs, without compiling anything: see lower_kernel_sizes().
  * HD_BAD_PTX, HD_NO_MEMORY.
  */

@@ -14,6 +14,7 @@
 
 #include "ir/ir.h"
 #include "isa/abi.h"
+#include "isa/image.h"
 
 /* Passes that can be left out: spec/codegen_passes.def. */
 enum codegen_pass {
@@ -57,5 +58,25 @@ struct codegen_options {
  */
 enum hd_status codegen_kernel(const struct ir_func *kernel, const struct codegen_options *options,
                               struct isa_code *out_code) HD_MUST_CHECK;
+
+/* ---- code in images (image.c) */
+
+/*
+ * The validity key of code in an image: `program` says of what program it is (compile_image_key());
+ * this compiler's own sources come in.
+ */
+void codegen_image_key(const uint8_t program[ISA_KEY_BYTES], uint8_t out_key[ISA_KEY_BYTES]);
+/*
+ * Adds a kernel's code with what it names, under the kernel's name. HD_NOT_SUPPORTED: an image
+ * cannot hold it; HD_NO_MEMORY.
+ */
+enum hd_status codegen_image_add(struct isa_image *image, const struct ir_func *kernel,
+                                 const struct isa_code *code) HD_MUST_CHECK;
+/*
+ * The way back, for a module of the same program. HD_UNRESOLVED: the module does not have what the
+ * code names; HD_NO_MEMORY. isa_code_fini() frees the code.
+ */
+enum hd_status codegen_image_take(const struct isa_kernel *made, const struct ir_func *kernel,
+                                  struct isa_code *out_code) HD_MUST_CHECK;
 
 #endif

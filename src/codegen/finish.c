@@ -171,6 +171,9 @@ static struct mc_block *through(const struct mc_func *f, struct mc_block *b)
 
 static void emit_block(struct finish *x, struct mc_block *b, const struct mc_block *next)
 {
+    /* R1 stays as much aligned as anything in frames is. */
+    uint64_t frame_B = hd_align_up(x->f->frame_B, HD_MAX(x->f->ir->module->frame_align_B, 16u));
+
     b->word = (uint32_t)x->out.insns.len;
     for (size_t i = 0; i < b->insns.len; i++) {
         struct mc_insn *insn = &b->insns.at[i];
@@ -184,8 +187,12 @@ static void emit_block(struct finish *x, struct mc_block *b, const struct mc_blo
             insn->target = through(x->f, insn->target);
         if (is_always(insn) && insn->target == next)
             continue;
-        if (insn->is_frame)
-            insn->isa.operands[mc_operand_of(insn->isa.op, ISA_FIELD_B)].value = x->f->frame_B;
+        if (insn->is_frame) {
+            struct isa_operand *b_at =
+                &insn->isa.operands[mc_operand_of(insn->isa.op, ISA_FIELD_B)];
+
+            b_at->value = (uint32_t)((uint64_t)b_at->value * frame_B);
+        }
         push(x, *insn);
         if (is_always(insn) || (insn->isa.op == ISA_EXIT && insn->guard == ISA_PT))
             break; /* nothing comes behind it */
@@ -241,6 +248,13 @@ static enum hd_status encode(struct finish *x, uint32_t start)
         if (why)
             return hd_error(HD_BAD_IR, "function %s: %s: %s", x->f->ir->name,
                             isa_row(insn->isa.op)->name, why);
+        if (insn->is_spill) {
+            bool store = insn->isa.op == ISA_STL;
+            int moved = mc_operand_of(insn->isa.op, store ? ISA_FIELD_B : ISA_FIELD_D);
+
+            *(store ? &code->spill_stores_B : &code->spill_loads_B) +=
+                4 * isa_registers(&insn->isa, (unsigned)moved);
+        }
         if (!hd_vec_push(&code->words, word) ||
             !hd_vec_push(&code->lines, (struct isa_line){start + (uint32_t)i, insn->srcloc.file,
                                                          insn->srcloc.line, insn->srcloc.col,

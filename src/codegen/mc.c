@@ -17,6 +17,7 @@ void mc_fini(struct mc_func *f)
     for (size_t i = 0; i < f->blocks.len; i++)
         hd_vec_fini(&f->blocks.at[i]->insns);
     hd_vec_fini(&f->blocks);
+    hd_vec_fini(&f->spare_block.insns);
     hd_vec_fini(&f->vregs);
     hd_vec_fini(&f->units);
     hd_vec_fini(&f->copies);
@@ -27,6 +28,10 @@ struct mc_block *mc_block_create(struct mc_func *f)
 {
     struct mc_block *b = hd_arena_new(&f->arena, struct mc_block);
 
+    if (!b) {
+        f->failed = true;
+        return &f->spare_block;
+    }
     *b = (struct mc_block){.id = (uint32_t)f->blocks.len};
     f->failed |= !hd_vec_push(&f->blocks, b);
     return b;

@@ -44,6 +44,7 @@ struct mc_insn {
     uint32_t first_copy, ncopies; /* MC_COPY: in mc_func.copies */
     struct mc_block *target;      /* of a branch, BSSY; NULL: none */
     const struct ir_func *callee; /* of CALL */
+    bool is_spill;                /* it moves a register to the frame or back */
     bool is_frame;                /* its number is the frame's size times that */
     bool is_uniform;              /* all lanes of a warp compute the same, together */
     bool is_ordered;    /* volatile, or what other threads may wait for: it passes no access */
@@ -82,6 +83,8 @@ struct mc_func {
     const struct codegen_settings *settings;
     struct hd_arena arena;
     bool failed;                      /* for want of memory */
+    struct mc_vreg spare;             /* in the place of those that there was no memory for */
+    struct mc_block spare_block;      /* likewise */
     HD_VEC(struct mc_block *) blocks; /* layout order; the entry first */
     HD_VEC(struct mc_vreg) vregs;
     HD_VEC(struct mc_unit) units; /* from MC_UNITS on; index: unit - MC_UNITS */
@@ -103,9 +106,11 @@ static inline bool mc_is_virtual(int64_t unit)
 {
     return unit >= MC_UNITS;
 }
-static inline struct mc_vreg *mc_vreg_of(const struct mc_func *f, int64_t unit)
+static inline struct mc_vreg *mc_vreg_of(struct mc_func *f, int64_t unit)
 {
-    assert(mc_is_virtual(unit) && (size_t)unit - MC_UNITS < f->units.len);
+    assert(mc_is_virtual(unit) && ((size_t)unit - MC_UNITS < f->units.len || f->failed));
+    if (HD_UNLIKELY(f->failed))
+        return &f->spare;
     return &f->vregs.at[f->units.at[unit - MC_UNITS].vreg];
 }
 static inline struct mc_block *const *mc_succs(const struct mc_block *b)

@@ -452,8 +452,10 @@ struct mc_block *sel_block(struct sel *s)
     return b;
 }
 
-static void link_to(struct mc_block *from, struct mc_block *to)
+static void link_to(struct sel *s, struct mc_block *from, struct mc_block *to)
 {
+    if (from == &s->f->spare_block)
+        return;
     assert(from->nsuccs < 2);
     from->succs[from->nsuccs++] = to;
 }
@@ -461,7 +463,7 @@ static void link_to(struct mc_block *from, struct mc_block *to)
 void sel_jump(struct sel *s, struct mc_block *to)
 {
     EMIT(s, BRA)->target = to;
-    link_to(s->b, to);
+    link_to(s, s->b, to);
 }
 
 /* To `to` where the predicate holds, else to `next`, which may be anywhere. */
@@ -470,9 +472,9 @@ void sel_branch(struct sel *s, struct isa_operand pred, struct mc_block *to, str
     struct mc_insn *bra = EMIT(s, BRA, GUARD(pred));
 
     bra->target = to;
-    link_to(s->b, to);
+    link_to(s, s->b, to);
     EMIT(s, BRA)->target = next;
-    link_to(s->b, next);
+    link_to(s, s->b, next);
 }
 
 uint32_t sel_part(struct sel *s, struct mc_block *at)

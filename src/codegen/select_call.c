@@ -106,7 +106,7 @@ static void take_values(struct sel *s, struct ir_value *const *values, uint32_t 
     }
 }
 
-/* At the start: where to return to, the frame, arguments. */
+/* At the start: the frame, where to return to, arguments. */
 void select_arguments(struct sel *s)
 {
     struct mc_func *f = s->f;
@@ -121,20 +121,20 @@ void select_arguments(struct sel *s)
         }
         return;
     }
+    if (!codegen_is_routine(s->ir)) { /* first of all: what is spilled lies at the base */
+        f->has_stack = true;
+        s->frame_base = sel_new(s, 1);
+        mc_vreg_of(f, s->frame_base)->is_tiny = true;
+        f->frame_base = s->frame_base;
+        EMIT(s, MOV, D(s->frame_base), B(sel_unit(ISA_REG_STACK)));
+        raise = EMIT(s, IADD3, D(ISA_REG_STACK), A(sel_unit(s->frame_base)), B(sel_number(1)));
+        raise->is_frame = true;
+        sel_check_stack(s);
+    }
     s->return_to = sel_new(s, 2);
     sel_copy(s, s->return_to, sel_unit(ISA_REG_RETURN));
     sel_copy(s, s->return_to + 1, sel_unit(ISA_REG_RETURN + 1));
     take_values(s, s->ir->args, s->ir->proto.nparams);
-    if (codegen_is_routine(s->ir))
-        return;
-    f->has_stack = true;
-    s->frame_base = sel_new(s, 1);
-    mc_vreg_of(f, s->frame_base)->is_tiny = true;
-    f->frame_base = s->frame_base;
-    EMIT(s, MOV, D(s->frame_base), B(sel_unit(ISA_REG_STACK)));
-    raise = EMIT(s, IADD3, D(ISA_REG_STACK), A(sel_unit(s->frame_base)), B(sel_number(1)));
-    raise->is_frame = true;
-    sel_check_stack(s);
 }
 
 void select_return(struct sel *s, const struct ir_instr *in)
@@ -181,13 +181,46 @@ void sel_routine(struct sel *s, const char *name, const struct isa_operand *args
     copies_end(s, &copies);
 }
 
+/* Calls preserve nothing but R1. Where allocations moved it the frame's place goes on the stack. */
+static uint32_t before_call(struct sel *s)
+{
+    uint32_t room = HD_MAX(s->ir->module->frame_align_B, 16u);
+    bool moves = false;
+
+    for (uint32_t i = 0; i < s->ir->nblocks && s->frame_base != MC_NO_UNIT; i++)
+        ir_foreach_instr(in, s->ir->blocks[i])
+            moves |= in->op == IR_OP_ALLOCA || in->op == IR_OP_STACKRESTORE;
+    if (!moves)
+        return 0;
+    EMIT(s, IADD3, D(ISA_REG_STACK), A(sel_unit(ISA_REG_STACK)), B(sel_number(room)));
+    sel_check_stack(s);
+    EMIT(s, STL, A(sel_unit(ISA_REG_STACK)), NUMBER(OFFSET, -(int64_t)room),
+         B(sel_unit(s->frame_base)));
+    return room;
+}
+
+static void behind_call(struct sel *s, uint32_t room)
+{
+    if (s->frame_base == MC_NO_UNIT)
+        return;
+    if (!room) {
+        EMIT(s, IADD3, D(s->frame_base), A(sel_unit(ISA_REG_STACK)), B(sel_number(UINT32_MAX)))
+            ->is_frame = true;
+        return;
+    }
+    EMIT(s, IADD3, D(ISA_REG_STACK), A(sel_unit(ISA_REG_STACK)), B(sel_number(0 - room)));
+    EMIT(s, LDL, D(s->frame_base), A(sel_unit(ISA_REG_STACK)));
+}
+
 static void select_direct(struct sel *s, const struct ir_instr *in)
 {
     if (in->callee->is_declaration) {
         sel_refuse(s, "a call of a function that nobody defines");
         return;
     }
+    uint32_t room = before_call(s);
     emit_call(s, in->callee, pass_values(s, in->src, in->nsrc));
+    behind_call(s, room);
     take_values(s, in->dst, in->ndst);
 }
 
@@ -201,10 +234,12 @@ static void select_indirect(struct sel *s, const struct ir_instr *in)
          MOD(SHF_TYPE, U32), MOD(HI, HI));
     EMIT(s, IADD3, D(index), A(sel_unit(at)), B(sel_number((uint32_t)-8)));
     EMIT(s, LDC, D(to), NUMBER(BANK, ISA_BANK_FUNCTIONS), A(sel_unit(index)), MOD(SZ, 64));
+    uint32_t room = before_call(s);
     uint32_t arguments = pass_values(s, in->src + 1, in->nsrc - 1);
     call = EMIT(s, CALL_IND, D(ISA_REG_RETURN), A(sel_unit(to)));
     call->arguments = arguments;
     call->clobbered = ISA_RZ;
+    behind_call(s, room);
     take_values(s, in->dst, in->ndst);
 }
 

@@ -39,6 +39,7 @@ static void memory(struct spill *s, bool store, uint32_t unit, unsigned count, u
     for (unsigned i = 0, n; i < count; i += n) {
         struct mc_insn insn = mc_insn_of(store ? ISA_STL : ISA_LDL);
 
+        insn.is_spill = true;
         n = count - i;
         n = n >= 4 && (at + 4 * i) % 16 == 0 ? 4 : n >= 2 && (at + 4 * i) % 8 == 0 ? 2 : 1;
         mc_mod_set(&insn.isa, ISA_MOD_SZ, size_code(n));

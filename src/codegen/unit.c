@@ -1,5 +1,6 @@
 /* What the functions of a kernel share: literals, routines, and which functions there are. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -75,22 +76,33 @@ bool codegen_want(struct codegen_unit *unit, const struct ir_func *func)
 static const char routines_text[] = {
 #include <codegen_routines.inc>
 };
-static struct ir_module *routines;
+static _Atomic(struct ir_module *) routines;
 
-static void read_routines(void)
+/* Read when they are first wanted; without memory, again the next time. */
+static const struct ir_module *read_routines(void)
 {
-    if (ir_read_module(routines_text, sizeof(routines_text) - 1, "routines", &routines) != HD_OK)
-        routines = NULL; /* for want of memory */
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    struct ir_module *made = atomic_load(&routines);
+
+    if (made)
+        return made;
+    pthread_mutex_lock(&lock);
+    made = atomic_load(&routines);
+    if (!made &&
+        ir_read_module(routines_text, sizeof(routines_text) - 1, "routines", &made) != HD_OK)
+        made = NULL;
+    atomic_store(&routines, made);
+    pthread_mutex_unlock(&lock);
+    return made;
 }
 
 const struct ir_func *codegen_routine(const char *name)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    const struct ir_module *module = read_routines();
 
-    pthread_once(&once, read_routines);
-    if (!routines)
+    if (!module)
         return NULL;
-    ir_foreach_func(func, routines)
+    ir_foreach_func(func, module)
         if (!strcmp(func->name, name))
             return func;
     assert(!"a routine of routines.ptx");
@@ -99,5 +111,7 @@ const struct ir_func *codegen_routine(const char *name)
 
 bool codegen_is_routine(const struct ir_func *func)
 {
-    return routines && func->module == routines;
+    const struct ir_module *module = atomic_load(&routines);
+
+    return module && func->module == module;
 }

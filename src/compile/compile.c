@@ -152,6 +152,7 @@ struct compile_program {
     size_t nmodules; /* slots: NULL behind the one that failed */
     struct lower_program *lower;
     struct compile_options options;
+    struct obj_cache_key units; /* texts and names */
     uint8_t key[16];
 };
 
@@ -185,6 +186,7 @@ static enum hd_status compile_program_parse(struct compile_program *program,
         compile_hash_unit(&hash, &units[i], text);
         HD_TRY(compile_program_parse_unit(program, &units[i], text, &program->modules[i]));
     }
+    program->units = obj_cache_hash_final(&hash);
     compile_key_finish(&hash, &program->options, program->key);
     return HD_OK;
 }
@@ -323,6 +325,24 @@ void compile_code_key(const struct compile_program *program, enum opt_target tar
     obj_cache_hash_bytes(&hash, program->key, sizeof(program->key));
     obj_cache_hash_str(&hash, opt_target_name(target));
     key = obj_cache_hash_final(&hash);
+    memcpy(out_key, &key.low, 8);
+    memcpy(out_key + 8, &key.high, 8);
+}
+
+void compile_image_key(const struct compile_program *program, enum opt_target target,
+                       uint8_t out_key[16])
+{
+    struct compile_options options = program->options;
+    struct obj_fingerprint print;
+    struct obj_cache_key key;
+
+    options.validate = options.on_demand = false;
+    options.max_arch = 0;
+    obj_fingerprint_init(&print, "image");
+    print.program = program->units;
+    print.options = compile_options_hash(&options);
+    print.form = target;
+    key = obj_fingerprint_key(&print);
     memcpy(out_key, &key.low, 8);
     memcpy(out_key + 8, &key.high, 8);
 }

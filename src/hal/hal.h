@@ -286,6 +286,15 @@ struct hal_program {
     const void *image;
     size_t image_B;
     const char *image_kind; /* "heddle-isa": what the image says that it is */
+    /*
+     * Code of its kernels that an assembler made (isa/image.h), or NULL: what a device may take in
+     * place of compiling IR, if it runs that code and the key says that the code is of this
+     * program. Others do not look at it. Valid during module_load; kernel_get takes IR all the
+     * same.
+     */
+    const void *assembled;
+    size_t assembled_B;
+    const uint8_t *assembled_key; /* 16 bytes: compile_image_key() */
 };
 
 struct hal_module {
@@ -319,7 +328,7 @@ struct hal_kernel_info {
     uint64_t shared_B;         /* static shared memory */
     uint64_t dynamic_offset_B; /* where dynamic shared memory begins */
     uint64_t local_B;          /* per thread */
-    uint32_t regs;             /* per thread, estimate */
+    uint32_t regs;             /* per thread; an estimate unless info.knows_registers */
     uint32_t max_threads;      /* per CTA: .maxntid, else the device's limit */
     uint32_t params_B;
     bool recursive;
@@ -428,6 +437,7 @@ struct hal_device_info {
     struct hal_clock clock;
     bool is_elsewhere;    /* grids run in another process, and reach its memory objects only */
     bool checks_accesses; /* in strict mode asks client.refusal, as it says */
+    bool knows_registers; /* kernel_info says what the code has, not an estimate */
 };
 
 /* Rings of destroyed queues that a device keeps: making one costs as much as 30 launches. */

@@ -69,9 +69,10 @@ struct isa_code {
     HD_VEC(uint8_t) literals;
     HD_VEC(struct isa_reloc) relocs;
     HD_VEC(struct isa_function) functions;
-    HD_VEC(struct isa_line) lines;         /* rising */
-    uint32_t registers, uniform_registers; /* of a thread, of a warp: the highest used, plus one */
-    uint32_t spilled_B;                    /* of a thread's local memory */
+    HD_VEC(struct isa_line) lines;          /* rising */
+    uint32_t registers, uniform_registers;  /* of a thread, of a warp: the highest used, plus one */
+    uint32_t spilled_B;                     /* of a thread's local memory */
+    uint32_t spill_stores_B, spill_loads_B; /* that instructions move there and back */
     uint32_t local_B; /* frame of the kernel; with calls, c[0][0x18] limits all */
 };
 

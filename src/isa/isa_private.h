@@ -10,6 +10,12 @@ struct isa_bits {
     uint8_t low, width;
 };
 
+/* Of names that stand in text without quotes. */
+static inline bool isa_is_name_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == '$' || c == '%';
+}
 /* ISA_OPS where no instruction has it. */
 enum isa_op isa_op_of(unsigned opcode);
 struct isa_bits isa_operand_bits(const struct isa_row *row, enum isa_form form, unsigned at);

@@ -24,5 +24,7 @@ unsigned isa_machine_cycles(enum isa_machine_cycles what);
 unsigned isa_issue_cycles(enum isa_op op);
 unsigned isa_typical_latency(enum isa_op op);
 unsigned isa_subcore(enum isa_subcore what);
+/* The file's name: code is made for it. */
+#define ISA_MACHINE "sm120"
 
 #endif

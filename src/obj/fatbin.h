@@ -151,6 +151,10 @@ struct obj_ptx_list {
     struct obj_ptx *at;
     size_t len;
     size_t cap;
+    /* The image that all of them are from, if it has machine code for Heddle's own GPU too
+     * (obj/linked.h); else NULL. The list's. */
+    void *image;
+    size_t image_B;
 };
 
 /*

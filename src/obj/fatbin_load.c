@@ -164,11 +164,19 @@ static char *load_dup_view(struct hd_str view)
     return copy;
 }
 
+static void load_drop_code(struct obj_ptx_list *list)
+{
+    hd_free(list->image);
+    list->image = NULL;
+    list->image_B = 0;
+}
+
 /* Takes `text`. */
 static enum hd_status load_list_add(struct obj_ptx_list *list, char *text, size_t len,
                                     const struct obj_entry *entry)
 {
     assert(!text || !text[len]); /* texts end in NUL */
+    load_drop_code(list);        /* another module is linked with it */
     struct obj_ptx ptx = {
         .text = text,
         .len = len,
@@ -241,13 +249,27 @@ bool obj_entry_is_empty(const struct obj_entry *entry)
 /* Everything in a linked image is wanted. */
 static enum hd_status load_linked_image(const void *bytes, size_t size_B, struct obj_ptx_list *list)
 {
+    bool is_first = !list->len;
     const void *modules;
-    size_t modules_B;
+    size_t modules_B, image_B;
 
     HD_TRY(obj_linked_open(bytes, size_B, &modules, &modules_B));
-    return obj_fatbins_load(modules, modules_B,
+    if (!modules_B && obj_linked_has_code(bytes))
+        return hd_error(HD_NO_IMAGE, "the image is machine code for Heddle's own GPU (heddle as) "
+                                     "without PTX, which says what a program has");
+    HD_TRY(obj_fatbins_load(modules, modules_B,
                             (struct obj_target){.cc = OBJ_CC_OF_LINKED, .accept_any_variant = true},
-                            list);
+                            list));
+    /* Code is of the program that an image holds, and of no other. */
+    image_B = obj_linked_size(bytes, size_B);
+    if (!is_first || !obj_linked_has_code(bytes) || !image_B)
+        return HD_OK;
+    list->image = hd_alloc(image_B);
+    if (!list->image)
+        return hd_error(HD_NO_MEMORY, "no memory for an image of %zu bytes", image_B);
+    memcpy(list->image, bytes, image_B);
+    list->image_B = image_B;
+    return HD_OK;
 }
 
 static enum hd_status load_add_linked_entry(struct obj_ptx_list *list,
@@ -410,5 +432,6 @@ void obj_ptx_list_fini(struct obj_ptx_list *list)
         hd_free(list->at[i].source);
         hd_free(list->at[i].options);
     }
+    load_drop_code(list);
     hd_vec_fini(list);
 }

@@ -585,8 +585,9 @@ static bool slots_promote(struct slots *s)
         return false;
     slots_place_phis(s);
     slots_rename_all(s);
+    s->replace.changed &= !s->failed; /* some phis may lack operands: the module is refused */
     opt_replace_fini(&s->replace);
-    return true;
+    return !s->failed;
 }
 
 bool ir_opt_slots(struct ir_func *func)

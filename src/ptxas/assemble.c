@@ -6,10 +6,11 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "codegen/codegen.h"
 #include "compile.h"
+#include "isa/machine.h"
 #include "obj/linked.h"
 #include "ptx/ptx.h"
-#include "ptxas/estimate.h"
 
 /* ---- life */
 
@@ -153,27 +154,81 @@ static double assemble_now_ms(void)
     return (double)hd_clock_ns(CLOCK_MONOTONIC) / 1e6;
 }
 
-static void assemble_kernel_print(struct ptxas *p, const char *name, const struct ptxas_estimate *e,
-                                  double start_ms)
+/* What of a kernel its code does not tell. */
+struct facts {
+    uint64_t stack_B;     /* of it and what it may call, at most */
+    uint64_t functions_B; /* of the bank of functions; 0: it is not read */
+    bool uses_doubles;
+};
+
+static bool assemble_facts_find(const struct ir_func *kernel, const struct isa_kernel *made,
+                                struct facts *out)
 {
+    struct ir_window window;
+
+    if (ir_kernel_window(kernel, &window) != HD_OK)
+        return false;
+    *out = (struct facts){0};
+    ir_foreach_func(func, kernel->module)
+        for (uint32_t b = 0; b < func->nblocks; b++)
+            ir_foreach_instr(in, func->blocks[b]) {
+                out->uses_doubles |= in->type == IR_F64;
+                if (in->op == IR_OP_CALLI)
+                    out->functions_B = sizeof(uint64_t) * kernel->module->nfuncs;
+            }
+    if (made)
+        out->stack_B = HD_MAX(made->properties[ISA_PROPERTY_LOCAL],
+                              window.local_B + made->properties[ISA_PROPERTY_SPILLED]);
+    return true;
+}
+
+static void assemble_kernel_print(struct ptxas *p, const struct isa_kernel *made,
+                                  const struct facts *facts, double start_ms)
+{
+    const uint32_t *of = made->properties;
+    uint64_t banks_B[] = {ISA_LAUNCH_PARAMS + of[ISA_PROPERTY_PARAM], made->literals.len,
+                          facts->functions_B};
     struct hd_buf used;
-    unsigned spilled_B = 4 * e->spilled;
 
     hd_buf_init(&used);
-    hd_buf_printf(&used, "Used %u registers, used %u barriers", e->registers, e->barriers);
-    if (e->stack_B)
-        hd_buf_printf(&used, ", %llu bytes cumulative stack size", (unsigned long long)e->stack_B);
-    if (e->shared_B)
-        hd_buf_printf(&used, ", %llu bytes smem", (unsigned long long)e->shared_B);
-    ptxas_say(p, PTXAS_INFO, "Compiling entry function '%s' for '%s'", name,
+    hd_buf_printf(&used, "Used %u registers, used %u barriers", of[ISA_PROPERTY_REGISTERS],
+                  of[ISA_PROPERTY_BARRIERS]);
+    if (facts->stack_B)
+        hd_buf_printf(&used, ", %llu bytes cumulative stack size",
+                      (unsigned long long)facts->stack_B);
+    if (of[ISA_PROPERTY_SHARED])
+        hd_buf_printf(&used, ", %u bytes smem", of[ISA_PROPERTY_SHARED]);
+    for (unsigned i = 0; i < HD_COUNT_OF(banks_B); i++)
+        if (banks_B[i])
+            hd_buf_printf(&used, ", %llu bytes cmem[%u]", (unsigned long long)banks_B[i], i);
+    ptxas_say(p, PTXAS_INFO, "Compiling entry function '%s' for '%s'", made->name,
               p->options.target.name);
-    ptxas_say(p, PTXAS_INFO, "Function properties for %s", name);
-    hd_buf_printf(&p->info,
-                  "    %llu bytes stack frame, %u bytes spill stores, %u bytes spill loads\n",
-                  (unsigned long long)e->stack_B + spilled_B, spilled_B, spilled_B);
+    ptxas_say(p, PTXAS_INFO, "Function properties for %s", made->name);
+    hd_buf_printf(
+        &p->info, "    %u bytes stack frame, %u bytes spill stores, %u bytes spill loads\n",
+        of[ISA_PROPERTY_LOCAL], of[ISA_PROPERTY_SPILL_STORES], of[ISA_PROPERTY_SPILL_LOADS]);
     ptxas_say(p, PTXAS_INFO, "%s", used.ptr ? used.ptr : "");
     ptxas_say(p, PTXAS_INFO, "Compile time = %.3f ms", assemble_now_ms() - start_ms);
     hd_buf_fini(&used);
+}
+
+static void assemble_kernel_warn(struct ptxas *p, const char *name, const struct isa_kernel *made,
+                                 const struct facts *facts)
+{
+    const uint32_t *of = made ? made->properties : (const uint32_t[ISA_PROPERTIES]){0};
+
+    if (p->options.warn_spills && of[ISA_PROPERTY_SPILLED])
+        ptxas_say(p, PTXAS_WARNING,
+                  "Registers are spilled to local memory in function '%s', %u bytes spill stores, "
+                  "%u bytes spill loads",
+                  name, of[ISA_PROPERTY_SPILL_STORES], of[ISA_PROPERTY_SPILL_LOADS]);
+    if (p->options.warn_local && of[ISA_PROPERTY_LOCAL])
+        ptxas_say(p, PTXAS_WARNING,
+                  "Local memory used for function '%s', size of stack frame: %u bytes", name,
+                  of[ISA_PROPERTY_LOCAL]);
+    if (p->options.warn_double && facts->uses_doubles)
+        ptxas_say(p, PTXAS_WARNING, "Double precision instructions are used in function '%s'",
+                  name);
 }
 
 /* Functions that a linker brings are not there to be looked at. */
@@ -182,12 +237,60 @@ static bool assemble_leaves_names(const struct ptxas *p)
     return p->options.compile_only || p->options.whole_extensible;
 }
 
+/* Bounds of the kernel's own come before the option. */
+static uint32_t assemble_limit(const struct ptxas *p, const struct ir_func *kernel)
+{
+    bool has_own = kernel->maxnreg || kernel->maxntid[0] || kernel->reqntid[0];
+
+    if (!p->options.max_registers || (has_own && !p->options.override_directives))
+        return 0;
+    return HD_MAX(p->options.max_registers, PTXAS_REGISTERS_MIN);
+}
+
+/* A kernel that has no form in Heddle's ISA is still PTX, which other devices run. */
+static enum hd_status assemble_kernel_code(struct ptxas *p, const struct ir_func *kernel,
+                                           struct isa_image *image)
+{
+    const struct codegen_options options = {.registers = assemble_limit(p, kernel)};
+    struct isa_code code = {0};
+    enum hd_status status = HD_OK;
+
+    if (image->kernels.len >= ISA_MOST_KERNELS)
+        status =
+            hd_error(HD_NOT_SUPPORTED, "an image has code of %d kernels at most", ISA_MOST_KERNELS);
+    if (status == HD_OK)
+        status = codegen_kernel(kernel, &options, &code);
+    if (status == HD_OK)
+        status = codegen_image_add(image, kernel, &code);
+    isa_code_fini(&code);
+    if (status == HD_OK || status == HD_NO_MEMORY)
+        return status;
+    ptxas_say(p, PTXAS_WARNING,
+              "No code for Heddle's GPU of function '%s', only PTX, which other devices run: %s",
+              kernel->name, hd_error_message());
+    return HD_OK;
+}
+
+static enum hd_status assemble_kernel_report(struct ptxas *p, const struct ir_func *kernel,
+                                             struct isa_image *image, double start_ms)
+{
+    const struct isa_kernel *made;
+    struct facts facts;
+
+    HD_TRY(assemble_kernel_code(p, kernel, image));
+    made = isa_image_find(image, hd_str_from(kernel->name));
+    if (!assemble_facts_find(kernel, made, &facts))
+        return hd_error(HD_NO_MEMORY, "kernel %s", kernel->name);
+    if (made && p->options.verbose)
+        assemble_kernel_print(p, made, &facts, start_ms);
+    assemble_kernel_warn(p, kernel->name, made, &facts);
+    return HD_OK;
+}
+
 /* HD_NO_MEMORY; whatever else is wrong is told, and the next kernel is looked at. */
 static enum hd_status assemble_kernel_look(struct ptxas *p, struct compile_program *program,
-                                           const struct ir_func *decl)
+                                           const struct ir_func *decl, struct isa_image *image)
 {
-    unsigned limit = p->options.max_registers ? p->options.max_registers : PTXAS_REGISTERS_MAX;
-    struct ptxas_estimate estimate;
     struct ir_module *module;
     double start_ms = assemble_now_ms();
     enum hd_status status = compile_kernel(program, decl->index, OPT_TARGET_COMMON, &module);
@@ -195,29 +298,13 @@ static enum hd_status assemble_kernel_look(struct ptxas *p, struct compile_progr
     if (status == HD_UNRESOLVED && assemble_leaves_names(p))
         return HD_OK;
     if (status == HD_OK) {
-        status = ptxas_estimate(ir_module_func_at(module, decl->index), limit, &estimate);
+        status = assemble_kernel_report(p, ir_module_func_at(module, decl->index), image, start_ms);
         ir_module_destroy(module);
     }
-    if (status != HD_OK) {
-        ptxas_say_status(p, status);
-        return status == HD_NO_MEMORY ? status : HD_OK;
-    }
-    if (p->options.verbose)
-        assemble_kernel_print(p, decl->name, &estimate, start_ms);
-    const struct ptxas_estimate *e = &estimate;
-    if (p->options.warn_spills && e->spilled)
-        ptxas_say(p, PTXAS_WARNING,
-                  "Registers are spilled to local memory in function '%s', %u bytes spill stores, "
-                  "%u bytes spill loads (estimated)",
-                  decl->name, 4 * e->spilled, 4 * e->spilled);
-    if (p->options.warn_local && e->stack_B)
-        ptxas_say(p, PTXAS_WARNING,
-                  "Local memory used for function '%s', size of stack frame: %llu bytes",
-                  decl->name, (unsigned long long)e->stack_B);
-    if (p->options.warn_double && e->uses_doubles)
-        ptxas_say(p, PTXAS_WARNING, "Double precision instructions are used in function '%s'",
-                  decl->name);
-    return HD_OK;
+    if (status == HD_OK)
+        return HD_OK;
+    ptxas_say_status(p, status);
+    return status == HD_NO_MEMORY ? status : HD_OK;
 }
 
 static uint64_t assemble_space_B(const struct ir_module *decls, enum ir_space space)
@@ -229,7 +316,8 @@ static uint64_t assemble_space_B(const struct ir_module *decls, enum ir_space sp
     return size_B;
 }
 
-static enum hd_status assemble_kernels_look(struct ptxas *p, struct compile_program *program)
+static enum hd_status assemble_kernels_look(struct ptxas *p, struct compile_program *program,
+                                            struct isa_image *image)
 {
     const struct ir_module *decls = compile_program_decls(program);
 
@@ -237,7 +325,7 @@ static enum hd_status assemble_kernels_look(struct ptxas *p, struct compile_prog
         uint64_t const_B = assemble_space_B(decls, IR_SPACE_CONST);
 
         ptxas_say(p, PTXAS_INFO,
-                  "registers and spills are estimates of Heddle, which assigns none");
+                  "registers and spills are those of code for Heddle's own GPU, " ISA_MACHINE);
         if (const_B)
             ptxas_say(p, PTXAS_INFO, "%llu bytes gmem, %llu bytes cmem[3]",
                       (unsigned long long)assemble_space_B(decls, IR_SPACE_GLOBAL),
@@ -250,7 +338,7 @@ static enum hd_status assemble_kernels_look(struct ptxas *p, struct compile_prog
         if (!compile_program_is_kernel(program, decl->index) || !assemble_is_wanted(p, decl))
             continue;
         HD_TRY(assemble_flow_check(p));
-        HD_TRY(assemble_kernel_look(p, program, decl));
+        HD_TRY(assemble_kernel_look(p, program, decl, image));
     }
     return HD_OK;
 }
@@ -263,7 +351,8 @@ static void assemble_refused(void *user, enum hd_status status)
         ptxas_say_status(user, status);
 }
 
-static enum hd_status assemble_program_check(struct ptxas *p, struct compile_program *program)
+static enum hd_status assemble_program_check(struct ptxas *p, struct compile_program *program,
+                                             struct isa_image *image)
 {
     for (size_t i = 0; i < p->entries.len; i++) {
         bool found = false;
@@ -285,25 +374,30 @@ static enum hd_status assemble_program_check(struct ptxas *p, struct compile_pro
     hd_buf_fini(&lines);
     if (!p->entries.len)
         HD_TRY(compile_program_survey(program, assemble_refused, p));
-    return p->failed ? HD_OK : assemble_kernels_look(p, program);
+    return p->failed ? HD_OK : assemble_kernels_look(p, program, image);
 }
 
-static enum hd_status assemble_program_make(struct ptxas *p, const struct obj_ptx_list *list)
+/* As a loader compiles, so that the code is what it would make. */
+static enum hd_status assemble_program_make(struct ptxas *p, const struct obj_ptx_list *list,
+                                            struct isa_image *image)
 {
-    const struct compile_options options = {.no_opt = true,
-                                            .relocatable = assemble_leaves_names(p)};
+    const struct compile_options options = {.relocatable = assemble_leaves_names(p)};
     struct compile_unit *units = hd_alloc_array(list->len + 1, sizeof(*units));
     struct compile_program *program;
+    uint8_t key[ISA_KEY_BYTES];
     enum hd_status status;
 
     if (!units)
         return hd_error(HD_NO_MEMORY, "assembling");
     for (size_t i = 0; i < list->len; i++)
-        units[i] = (struct compile_unit){list->at[i].source, list->at[i].text, list->at[i].len};
+        units[i] = (struct compile_unit){*list->at[i].source ? list->at[i].source : "ptx",
+                                         list->at[i].text, list->at[i].len};
     status = compile_program_create(units, list->len, &options, &program);
     hd_free(units);
     if (status == HD_OK) {
-        status = assemble_program_check(p, program);
+        compile_image_key(program, OPT_TARGET_COMMON, key);
+        codegen_image_key(key, image->key);
+        status = assemble_program_check(p, program, image);
         compile_program_destroy(program);
     }
     if (status != HD_OK)
@@ -311,7 +405,26 @@ static enum hd_status assemble_program_make(struct ptxas *p, const struct obj_pt
     return status;
 }
 
-static enum hd_status assemble(struct ptxas *p, struct obj_ptx_list *list)
+static enum hd_status assemble_image_write(struct ptxas *p, const struct obj_ptx_list *list,
+                                           struct isa_image *image)
+{
+    enum hd_status status;
+    struct hd_buf ptx;
+
+    hd_buf_init(&ptx);
+    status = obj_linked_modules(list, &ptx);
+    if (status == HD_OK && ptx.failed)
+        status = hd_error(HD_NO_MEMORY, "no memory for an image");
+    image->arch = p->options.target.cc;
+    image->ptx = ptx.ptr;
+    image->ptx_B = ptx.len;
+    if (status == HD_OK)
+        status = isa_image_write(image, &p->image);
+    hd_buf_fini(&ptx);
+    return status;
+}
+
+static enum hd_status assemble(struct ptxas *p, struct obj_ptx_list *list, struct isa_image *image)
 {
     /* The first error. */
     enum hd_status first = HD_OK;
@@ -324,18 +437,21 @@ static enum hd_status assemble(struct ptxas *p, struct obj_ptx_list *list)
     if (p->failed)
         return HD_BAD_PTX;
     HD_TRY(assemble_flow_check(p));
-    HD_TRY(assemble_program_make(p, list));
+    HD_TRY(assemble_program_make(p, list, image));
     if (p->failed)
         return HD_BAD_PTX;
-    return p->options.target.is_virtual ? HD_OK
-                                        : obj_linked_write(list, p->options.target.cc, &p->image);
+    return p->options.target.is_virtual ? HD_OK : assemble_image_write(p, list, image);
 }
 
 enum hd_status ptxas_assemble(struct ptxas *p)
 {
     struct obj_ptx_list list = {0};
-    enum hd_status status = assemble(p, &list);
+    struct isa_image image;
+    enum hd_status status;
 
+    isa_image_init(&image);
+    status = assemble(p, &list, &image);
+    isa_image_fini(&image);
     obj_ptx_list_fini(&list);
     if (status != HD_OK)
         ptxas_say(p, PTXAS_FATAL, "Ptx assembly aborted due to errors");

@@ -6,8 +6,9 @@
  *     ptxas_input_add()      PTX text, under a name that stands in messages
  *     ptxas_assemble()       parses, checks, links and lowers all of it; makes the image
  *
- * The image (obj/linked.h) holds the PTX itself. What passes here loads: every kernel was lowered.
- * Numbers of registers and spills are estimates, for no registers are assigned.
+ * The image (isa/image.h) holds the PTX itself and, of each kernel, code for Heddle's own GPU. What
+ * passes here loads: every kernel was lowered. Numbers of registers and spills are those of the
+ * code; a kernel that has none in Heddle's ISA is told of and remains PTX.
  *
  * Messages have the form that build systems and clients know from ptxas, each a line:
  *
@@ -25,6 +26,8 @@
 
 /* Registers that a thread can have. */
 #define PTXAS_REGISTERS_MAX 255
+/* Fewer are not enough for calls; an option that asks for fewer gets these. */
+#define PTXAS_REGISTERS_MIN 16u
 
 struct ptxas_target {
     const char *name; /* "sm_90a" */
@@ -41,7 +44,8 @@ struct ptxas_options {
     bool debug, line_info, no_debug_info;
     bool verbose, no_warnings, warnings_are_errors;
     bool warn_spills, warn_local, warn_double;
-    unsigned max_registers; /* 0: what the architecture has */
+    bool override_directives; /* max_registers comes before bounds that a kernel has */
+    unsigned max_registers;   /* 0: what the architecture has */
 };
 
 struct ptxas_input {

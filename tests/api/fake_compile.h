@@ -136,6 +136,12 @@ void compile_code_key(const struct compile_program *program, enum opt_target tar
     out_key[0] ^= (uint8_t)target;
 }
 
+void compile_image_key(const struct compile_program *program, enum opt_target target,
+                       uint8_t out_key[16])
+{
+    compile_code_key(program, target, out_key);
+}
+
 enum hd_status compile_kernel_sizes(struct compile_program *program, uint32_t index,
                                     struct ir_kernel_sizes *out_sizes)
 {

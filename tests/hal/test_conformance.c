@@ -605,6 +605,25 @@ static void test_image(void)
        "%s: by name: %s", name, hd_error_message());
 }
 
+/* Code that is not what it should be: nobody minds. */
+static void test_assembled(void)
+{
+    static const uint8_t bytes[64] = "\177ELF", key[16] = {1};
+    const uint64_t va[1] = {0};
+    const struct hal_program program = {.name = "assembled",
+                                        .nfuncs = 1,
+                                        .var_va = va,
+                                        .assembled = bytes,
+                                        .assembled_B = sizeof(bytes),
+                                        .assembled_key = key};
+    struct hal_module *made = NULL;
+
+    eq_u64(device->ops->module_load(device, &program, &made), HD_OK,
+           "%s: damaged code beside the IR does not matter", name);
+    if (made)
+        device->ops->module_unload(made);
+}
+
 static void test_instead(void)
 {
     uint32_t index = ir_module_find_func(ir, "idle")->index, small[3] = {32, 1, 1};
@@ -702,6 +721,7 @@ int main(void)
         test_limits();
         test_clusters();
         test_image();
+        test_assembled();
         test_instead();
         test_two_devices(b);
         test_calls_and_faults();

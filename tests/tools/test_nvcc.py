@@ -112,7 +112,7 @@ def check_own_ptxas():
     command = [own_nvcc(), os.path.join(folder, "add.cu"), "-o", path, "-cudart", "shared",
                "-gencode", "arch=compute_80,code=sm_80", "-Xptxas", "-v"]
     done = subprocess.run(command, capture_output=True, text=True)
-    tap.ok(done.returncode == 0 and "estimates of Heddle" in done.stdout + done.stderr, "nvcc starts Heddle's ptxas",
+    tap.ok(done.returncode == 0 and "Heddle's own GPU" in done.stdout + done.stderr, "nvcc starts Heddle's ptxas",
            done.stdout + done.stderr)
     tap.eq(tool.json("doctor", "--json", path).get("should_run"), True, "doctor takes its image for usable")
     check_run("own ptxas", path, True)

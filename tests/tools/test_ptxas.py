@@ -197,14 +197,14 @@ def test_verbose():
                  "ptxas info    : Compiling entry function 'wide' for 'sm_90'",
                  "ptxas info    : Function properties for wide",
                  "    64 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads",
-                 "used 3 barriers, 64 bytes cumulative stack size, 256 bytes smem",
-                 "are estimates of Heddle"):
+                 "used 3 barriers, 64 bytes cumulative stack size, 256 bytes smem, 264 bytes cmem[0]",
+                 "are those of code for Heddle's own GPU"):
         tap.ok(want in lines, f"-v says {want.strip()}", lines)
     used = int(re.search(r"Used (\d+) registers", lines).group(1))
     tap.ok(40 <= used <= 56, "twenty doubles that are alive together take 40 registers", used)
     limited = run(ptxas, "-v", "-warn-spills", "-maxrregcount=32", "local.ptx").stderr
-    spilled = 4 * (used - 32)
-    tap.ok(f"{spilled} bytes spill stores, {spilled} bytes spill loads" in limited and "Used 32 registers" in limited and
+    stores, loads = map(int, re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", limited).groups())
+    tap.ok(stores >= 4 * (used - 32) and loads >= 4 * (used - 32) and "Used 32 registers" in limited and
            "ptxas warning : Registers are spilled to local memory in function 'wide'" in limited, "spills", limited)
     tap.eq("wide" in run(ptxas, "-v", "-e", "copy", "good.ptx", "local.ptx").stderr, False, "-e leaves others out")
 

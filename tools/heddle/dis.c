@@ -1,4 +1,5 @@
 /* heddle dis: images of Heddle's ISA as text. The work is done by src/isa. */
+#include <assert.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,11 +8,14 @@
 #include "base/text/json.h"
 #include "common/cli.h"
 #include "isa/image.h"
+#include "isa/machine.h"
 
 static const char help[] =
     "usage: heddle dis [OPTIONS] FILE\n"
     "\n"
-    "Prints the kernels of an image for Heddle's own GPU as text that `heddle as` reads.\n"
+    "Prints the code for Heddle's own GPU of an image of `heddle ptxas` or `heddle as`, as text\n"
+    "that `heddle as` reads: kernels, their properties, literals and functions, instructions with\n"
+    "control fields and the lines of the source.\n"
     "\n"
     "options:\n"
     "  -k NAME, --kernel NAME   this kernel only\n"
@@ -24,18 +28,54 @@ static const char help[] =
     "\n"
     "docs/isa.md has the instructions and the form of the text.\n";
 
-static void insn_json(struct hd_json *json, uint64_t address, struct isa_word word)
+/* Where it comes from, and where the functions that it was inlined with were called. */
+static void place_json(struct hd_json *json, const struct isa_kernel *kernel,
+                       const struct isa_line *line)
 {
+    uint32_t inlined = line->inlined;
+
+    assert(line->file);
+    hd_json_str(json, "file", isa_kernel_text(kernel, line->file - 1));
+    hd_json_u64(json, "line", line->line);
+    hd_json_u64(json, "column", line->col);
+    if (!inlined)
+        return;
+    hd_json_open(json, "inlined_at", '[');
+    while (inlined) {
+        const struct isa_inline *call = &kernel->inlines.at[inlined - 1];
+
+        hd_json_open(json, NULL, '{');
+        hd_json_str(json, "function", isa_kernel_text(kernel, call->func));
+        if (call->file) {
+            hd_json_str(json, "file", isa_kernel_text(kernel, call->file - 1));
+            hd_json_u64(json, "line", call->line);
+            hd_json_u64(json, "column", call->col);
+        }
+        hd_json_close(json, '}');
+        assert(call->inlined < inlined); /* isa_kernel_check() */
+        inlined = call->inlined;
+    }
+    hd_json_close(json, ']');
+}
+
+static void insn_json(struct hd_json *json, const struct isa_kernel *kernel, uint32_t at)
+{
+    uint64_t address = (uint64_t)at * ISA_WORD_BYTES;
+    struct isa_word word = kernel->words.at[at];
+    const struct isa_line *line = isa_kernel_line(kernel, at);
     struct hd_buf text;
     struct isa_insn insn;
     const char *why = isa_decode(word, &insn);
     char hex[2 * ISA_WORD_BYTES + 1];
 
+    assert(at < kernel->words.len);
     hd_buf_init(&text);
     snprintf(hex, sizeof(hex), "%016" PRIx64 "%016" PRIx64, word.hi, word.lo);
     hd_json_open(json, NULL, '{');
     hd_json_u64(json, "address", address);
     hd_json_str(json, "word", hex);
+    if (line)
+        place_json(json, kernel, line);
     if (!why) { /* always, of an image that was read */
         isa_print(&insn, address, &text);
         hd_json_str(json, "text", text.ptr);
@@ -53,15 +93,44 @@ static void insn_json(struct hd_json *json, uint64_t address, struct isa_word wo
     hd_buf_fini(&text);
 }
 
+static void tables_json(struct hd_json *json, const struct isa_kernel *kernel)
+{
+    char hex[2 * sizeof(uint64_t) + 3];
+    size_t reloc = 0;
+    uint64_t value;
+
+    hd_json_open(json, "literals", '[');
+    for (size_t at = 0; at < kernel->literals.len; at += sizeof(value)) {
+        memcpy(&value, kernel->literals.at + at, sizeof(value));
+        snprintf(hex, sizeof(hex), "0x%" PRIx64, value);
+        hd_json_open(json, NULL, '{');
+        hd_json_u64(json, "offset", at);
+        hd_json_str(json, "value", hex);
+        if (reloc < kernel->relocs.len && kernel->relocs.at[reloc].offset_B == at)
+            hd_json_str(json, "variable", isa_kernel_text(kernel, kernel->relocs.at[reloc++].var));
+        hd_json_close(json, '}');
+    }
+    hd_json_close(json, ']');
+    hd_json_open(json, "functions", '[');
+    for (size_t i = 0; i < kernel->functions.len; i++) {
+        hd_json_open(json, NULL, '{');
+        hd_json_str(json, "name", isa_kernel_text(kernel, kernel->functions.at[i].index));
+        hd_json_u64(json, "address", kernel->functions.at[i].offset);
+        hd_json_close(json, '}');
+    }
+    hd_json_close(json, ']');
+}
+
 static void kernel_json(struct hd_json *json, const struct isa_kernel *kernel)
 {
     hd_json_open(json, NULL, '{');
     hd_json_str(json, "name", kernel->name);
     for (unsigned i = 0; i < ISA_PROPERTIES; i++)
         hd_json_u64(json, isa_properties[i].text, kernel->properties[i]);
+    tables_json(json, kernel);
     hd_json_open(json, "instructions", '[');
-    for (uint64_t i = 0; i < kernel->words.len; i++)
-        insn_json(json, i * ISA_WORD_BYTES, kernel->words.at[i]);
+    for (uint32_t i = 0; i < kernel->words.len; i++)
+        insn_json(json, kernel, i);
     hd_json_close(json, ']');
     hd_json_close(json, '}');
 }
@@ -76,8 +145,11 @@ static int print(const struct isa_image *image, const char *only, unsigned listi
     if (as_json) {
         hd_json_init(&json);
         hd_json_open(&json, NULL, '{');
+        hd_json_u64(&json, "arch", image->arch);
+        hd_json_str(&json, "machine", ISA_MACHINE);
         hd_json_open(&json, "kernels", '[');
-    }
+    } else if (!only)
+        isa_disassemble_head(image, &text);
     for (size_t i = 0; i < image->kernels.len; i++) {
         const struct isa_kernel *kernel = &image->kernels.at[i];
 

@@ -37,14 +37,16 @@ static void print_row(const char *names, const char *doc)
 
 static void print_help(void)
 {
-    cli_help(
-        "usage: heddle ptxas [OPTIONS] FILES\n"
-        "\n"
-        "Checks PTX and makes an image that cuModuleLoadData(), cuLibraryLoadData(), cuLink and\n"
-        "libnvJitLink of Heddle load: an ELF file that holds the PTX, no machine code. Takes the\n"
-        "options of NVIDIA's ptxas, whose place it takes as the executable `ptxas`.\n"
-        "\n"
-        "options:\n");
+    cli_help("usage: heddle ptxas [OPTIONS] FILES\n"
+             "\n"
+             "Assembles PTX to an image that cuModuleLoadData(), cuLibraryLoadData(), cuLink and\n"
+             "libnvJitLink of Heddle load: an ELF file that holds the PTX and, for Heddle's own "
+             "GPU, the\n"
+             "code of each kernel (`heddle dis`, `heddle objdump`). Takes the options of NVIDIA's "
+             "ptxas,\n"
+             "whose place it takes as the executable `ptxas`.\n"
+             "\n"
+             "options:\n");
     ptxas_help(true, print_row);
     cli_help("\naccepted and checked, without effect here:\n");
     ptxas_help(false, print_row);

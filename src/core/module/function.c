@@ -99,19 +99,24 @@ static enum hd_status function_load_locked(struct core_function *function,
     struct core_module *module = function->module;
     const struct hal_device_ops *ops = module->ctx->device->hal->ops;
     const struct core_entry *entry = function->entry;
-    struct hal_kernel_info native;
+    struct hal_kernel_info own;
     struct hal_kernel *kernel;
 
     assert(hd_lock_held(&module->lock));
     if (code) {
         HD_TRY(ops->kernel_get(module->hal, entry->index, code, &kernel));
+        if (module->ctx->device->hal->info.knows_registers) {
+            HD_TRY(ops->kernel_info(kernel, &own));
+            info.regs = own.regs;
+            info.local_B = HD_MAX(info.local_B, own.local_B);
+        }
     } else {
         HD_TRY(ops->native_get(module->hal, entry->index, entry->native, &kernel));
-        HD_TRY(ops->kernel_info(kernel, &native));
-        info = (struct core_function_info){.shared_B = native.shared_B,
-                                           .local_B = native.local_B,
-                                           .regs = native.regs,
-                                           .max_threads = native.max_threads};
+        HD_TRY(ops->kernel_info(kernel, &own));
+        info = (struct core_function_info){.shared_B = own.shared_B,
+                                           .local_B = own.local_B,
+                                           .regs = own.regs,
+                                           .max_threads = own.max_threads};
     }
     function->native = code ? NULL : entry->native;
     function->calls = code ? ir_module_runtime_calls(code) : 0;
@@ -186,6 +191,12 @@ enum hd_status core_function_describe(struct core_function *function)
         return HD_OK;
     if (entry->is_only_native || (entry->native && device->hal->ops->native_get))
         return core_function_load(function);
+    if (device->hal->info.knows_registers) {
+        enum hd_status status = core_function_load(function);
+
+        if (status != HD_NOT_SUPPORTED) /* else launches say so */
+            return status;
+    }
     HD_TRY(core_image_code_error(function->module->image, entry, device));
     if (core_function_is_described(function))
         return HD_OK;

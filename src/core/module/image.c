@@ -361,6 +361,14 @@ const char *core_image_ptx(const struct core_image *image)
     return image->list.len == 1 ? image->list.at[0].text : NULL;
 }
 
+const void *core_image_assembled(const struct core_image *image, const struct core_device *device,
+                                 size_t *out_size_B, uint8_t out_key[16])
+{
+    *out_size_B = image->list.image_B;
+    compile_image_key(image->program, device->target, out_key);
+    return image->form == CORE_FORM_PLAIN ? image->list.image : NULL;
+}
+
 const uint8_t *core_image_key(const struct core_image *image)
 {
     return compile_program_key(image->program);

@@ -98,6 +98,12 @@ const uint8_t *core_image_key(const struct core_image *image);
 /* 16 bytes that identify its code for a device. */
 void core_image_code_key(const struct core_image *image, const struct core_device *device,
                          uint8_t out_key[16]);
+/*
+ * Code of its kernels that an assembler made, and 16 bytes that its key has to say: for
+ * hal_program.assembled. NULL: there is none, or not of this form. The image's.
+ */
+const void *core_image_assembled(const struct core_image *image, const struct core_device *device,
+                                 size_t *out_size_B, uint8_t out_key[16]);
 /* The PTX of a program of one unit, NULL of one that was linked. The image's. */
 const char *core_image_ptx(const struct core_image *image);
 /* Declarations of functions and variables, the latter with their initial images. */

@@ -21,12 +21,13 @@ static enum hd_status module_load(struct core_module *module)
 {
     struct hal_device *hal = module->ctx->device->hal;
     const struct ir_module *ir = core_image_decls(module->image);
-    uint8_t key[16];
+    uint8_t key[16], assembled_key[16];
     struct hal_program program = {.name = ir->name,
                                   .key = key,
                                   .ptx = core_image_ptx(module->image),
                                   .nfuncs = ir->nfuncs,
-                                  .nvars = ir->nvars};
+                                  .nvars = ir->nvars,
+                                  .assembled_key = assembled_key};
 
     module->functions =
         hd_alloc_array(core_image_count(module->image) + 1u, sizeof(struct core_function *));
@@ -36,6 +37,8 @@ static enum hd_status module_load(struct core_module *module)
     HD_TRY(core_module_samplers_create(module));
     program.var_va = module->var_va;
     core_image_code_key(module->image, module->ctx->device, key);
+    program.assembled = core_image_assembled(module->image, module->ctx->device,
+                                             &program.assembled_B, assembled_key);
     HD_TRY(hal->ops->module_load(hal, &program, &module->hal));
     module->hal->owner = module;
     core_debug_module(module);

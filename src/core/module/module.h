@@ -27,7 +27,7 @@ struct hal_native;
 struct core_function_info {
     uint64_t shared_B;    /* static shared memory */
     uint64_t local_B;     /* per thread */
-    uint32_t regs;        /* per thread, estimate */
+    uint32_t regs;        /* per thread; mostly an estimate: hal_device_info.knows_registers */
     uint32_t max_threads; /* per CTA: .maxntid, else the device's limit */
 };
 

@@ -117,7 +117,8 @@ enum hd_status refdev_create(const struct refdev_engine *engine,
                                               .target = "common",
                                               .units = 1,
                                               .clock = HAL_CLOCK_HOST,
-                                              .checks_accesses = true};
+                                              .checks_accesses = true,
+                                              .knows_registers = engine->knows_registers};
     snprintf(dev->base.info.description, sizeof dev->base.info.description, "%s",
              engine->description);
     *out_device = &dev->base;

@@ -21,9 +21,15 @@ struct interp_launch;
 struct interp_fault;
 struct refdev_engine {
     const char *name, *description;
-    bool observes; /* it tells the client's observer of what probes see */
-    /* Makes code of a kernel; any thread. NULL: the engine needs none. */
-    enum hd_status (*compile)(const struct ir_func *kernel, void **out_code);
+    bool observes;        /* it tells the client's observer of what probes see */
+    bool knows_registers; /* of hal_device_info */
+    /* Reads hal_program.assembled, of which there is some; NULL where it does not fit. `close` ends
+     * it with the module. NULL: the engine has no use for it. */
+    void *(*open)(const struct hal_program *program);
+    void (*close)(void *assembled);
+    /* Makes code of a kernel; any thread. `assembled`: of `open`, or NULL. NULL: the engine needs
+     * none. */
+    enum hd_status (*compile)(const struct ir_func *kernel, void *assembled, void **out_code);
     void (*release)(void *code);
     /* What code tells of a kernel, beside what its IR does; NULL: nothing. */
     void (*describe)(const void *code, struct hal_kernel_info *info);

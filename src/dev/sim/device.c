@@ -1,6 +1,9 @@
 /* The engine that runs machine code. */
+#include <string.h>
+
 #include "base/env.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "codegen/codegen.h"
 #include "dev/interp/interp_device.h"
 #include "dev/sim/sim_device.h"
@@ -23,9 +26,45 @@ static void code_dump(const struct ir_func *func, const struct isa_code *code)
     hd_buf_fini(&text);
 }
 
-static enum hd_status engine_compile(const struct ir_func *func, void **out_code)
+static void engine_close(void *assembled)
+{
+    isa_image_fini(assembled);
+    hd_free(assembled);
+}
+
+/* What an image has of kernels, if it is of this program and by this compiler. */
+static void *engine_open(const struct hal_program *program)
+{
+    struct isa_image *image = hd_new(struct isa_image);
+    uint8_t key[ISA_KEY_BYTES];
+    const char *why = NULL;
+
+    if (!image)
+        return NULL;
+    codegen_image_key(program->assembled_key, key);
+    if (isa_image_read(program->assembled, program->assembled_B, image) != HD_OK) {
+        hd_log_debug(HD_DEBUG_LOAD, "%s: its code is not taken: %s", program->name,
+                     hd_error_message());
+        hd_free(image);
+        return NULL;
+    }
+    if (memcmp(image->key, key, sizeof(key)) != 0)
+        why = "it is of another program, or by another version of the compiler";
+    hd_log_debug(HD_DEBUG_LOAD, "%s: code of %zu kernels in its image%s%s", program->name,
+                 image->kernels.len, why ? " is not taken: " : "", why ? why : "");
+    image->ptx = NULL; /* not there when module_load is over */
+    image->ptx_B = 0;
+    if (!why)
+        return image;
+    engine_close(image);
+    return NULL;
+}
+
+static enum hd_status engine_compile(const struct ir_func *func, void *assembled, void **out_code)
 {
     const struct codegen_options options = {.checks = hd_env("HEDDLE_SIM") != NULL};
+    const struct isa_kernel *made =
+        assembled ? isa_image_find(assembled, hd_str_from(func->name)) : NULL;
     struct sim_program *program = NULL;
     struct isa_code code = {0};
     struct sim_kernel kernel;
@@ -33,7 +72,9 @@ static enum hd_status engine_compile(const struct ir_func *func, void **out_code
 
     HD_TRY(sim_kernel_of(func, &kernel));
     kernel.checks_hazards = options.checks;
-    status = codegen_kernel(func, &options, &code);
+    status = made ? codegen_image_take(made, func, &code) : HD_NOT_FOUND;
+    if (status != HD_OK)
+        status = codegen_kernel(func, &options, &code);
     if (status == HD_OK && hd_debug(HD_DEBUG_ISA))
         code_dump(func, &code);
     if (status == HD_OK)
@@ -51,7 +92,7 @@ static void engine_release(void *code)
 static void engine_describe(const void *code, struct hal_kernel_info *info)
 {
     info->regs = sim_program_registers(code);
-    info->local_B = sim_program_local_B(code, 0);
+    info->local_B = sim_program_frame_B(code);
 }
 
 static enum hd_status engine_launch(const void *code, const struct interp_launch *launch,
@@ -69,6 +110,9 @@ enum hd_status sim_device_create(const struct hal_client_ops *client,
 {
     static const struct refdev_engine engine = {.name = "sim",
                                                 .description = "simulated GPU",
+                                                .knows_registers = true,
+                                                .open = engine_open,
+                                                .close = engine_close,
                                                 .compile = engine_compile,
                                                 .release = engine_release,
                                                 .describe = engine_describe,

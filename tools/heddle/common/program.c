@@ -5,6 +5,8 @@
 #include <elf.h>
 #include <string.h>
 
+#include "obj/linked.h"
+
 /* Largest bare image that is read. */
 #define IMAGE_MAX_B ((size_t)1 << 30)
 
@@ -102,6 +104,21 @@ void program_close(struct program *program)
     hd_vec_fini(&program->images);
     hd_buf_fini(&program->file);
     obj_elf_close(&program->elf);
+}
+
+bool program_image_modules(const struct hd_buf *image, program_ptx_fn *call, void *user)
+{
+    const void *modules;
+    struct obj_fatbin fatbin;
+    struct obj_entry entry;
+    size_t modules_B, at_B = 0;
+
+    assert(obj_linked_is(image->ptr, image->len));
+    if (obj_linked_open(image->ptr, image->len, &modules, &modules_B) == HD_OK)
+        while (obj_fatbin_scan(modules, modules_B, &at_B, &fatbin))
+            for (size_t cursor_B = 0; obj_fatbin_next(&fatbin, &cursor_B, &entry) == HD_OK;)
+                call(user, &entry);
+    return obj_linked_has_code(image->ptr);
 }
 
 bool program_is_static(const struct program *program)

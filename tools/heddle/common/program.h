@@ -37,6 +37,13 @@ struct program {
 enum hd_status program_open(const char *path, struct program *out_program) HD_MUST_CHECK;
 void program_close(struct program *program);
 
+/*
+ * Calls for each module of PTX in an image of Heddle's (obj_entry_is_linked()). True if it has code
+ * for Heddle's own GPU besides.
+ */
+typedef void program_ptx_fn(void *user, const struct obj_entry *entry);
+bool program_image_modules(const struct hd_buf *image, program_ptx_fn *call, void *user);
+
 /* A program that no loader puts together: there is no way to put libraries of ours into it. */
 bool program_is_static(const struct program *program);
 /* Is there device code of any kind? An entry without a function is none. */

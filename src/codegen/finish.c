@@ -183,8 +183,13 @@ static void emit_block(struct finish *x, struct mc_block *b, const struct mc_blo
             insn->target = through(insn->target);
         if (is_always(insn) && insn->target == next)
             continue;
-        if (insn->is_frame)
-            insn->isa.operands[mc_operand_of(insn->isa.op, ISA_FIELD_B)].value = x->f->frame_B;
+        if (insn->is_frame) {
+            int64_t *size = &insn->isa.operands[mc_operand_of(insn->isa.op, ISA_FIELD_B)].value;
+            uint32_t align = HD_MAX(x->f->ir->module->frame_align_B, 16u);
+
+            /* The next function's frame is aligned, too. */
+            *size = (uint32_t)(*size * ((x->f->frame_B + align - 1) & ~(align - 1)));
+        }
         push(x, *insn);
         if (is_always(insn) || (insn->isa.op == ISA_EXIT && insn->guard == ISA_PT))
             break; /* nothing comes behind it */

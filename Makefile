@@ -37,8 +37,9 @@ golden: $(BUILD)/build.ninja ## rewrite the expectations of the golden tests; re
 	@ninja -C $(BUILD) --quiet
 	@HEDDLE_GOLDEN=update meson test -C $(BUILD) --no-rebuild --suite golden --print-errorlogs
 
-docs: ## regenerate what is made from tables
-	@for gen in scripts/gen_*.py; do python3 $$gen || exit 1; done
+docs: $(BUILD)/build.ninja ## regenerate what is made from tables
+	@ninja -C $(BUILD) --quiet tests/codegen/binding
+	@for gen in scripts/gen_*.py; do BUILD=$(BUILD) python3 $$gen || exit 1; done
 
 install: all ## install libraries, headers and the heddle tool (DESTDIR is honoured)
 	@meson install -C $(BUILD) --no-rebuild

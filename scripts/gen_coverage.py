@@ -123,4 +123,5 @@ def main():
     return settle(TARGET, old, want, "gen_coverage.py")
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -105,4 +105,5 @@ def main():
     return settle(TARGET, have, want, "gen_packets.py")
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -14,19 +14,9 @@
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#define CK(call)                                                                                   \
-    do {                                                                                           \
-        int code = (int)(call);                                                                    \
-        if (code) {                                                                                \
-            fprintf(stderr, "%s: %d\n", #call, code);                                              \
-            exit(1);                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "measure.h"
 
 /* ---- oneDNN */
 
@@ -97,29 +87,6 @@ static const struct type types[] = {
     {"f16", CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, 1, 1, 2, 2},
     {"int8", CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, 5, 4, 1, 4},
 };
-
-static clockid_t clock_used = CLOCK_MONOTONIC;
-
-static double now_us(void)
-{
-    struct timespec t;
-
-    clock_gettime(clock_used, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *v, int n)
-{
-    qsort(v, (size_t)n, sizeof(*v), compare);
-    return v[n / 2];
-}
 
 /* The product of oneDNN's for what cuBLAS gets: matrices by columns are transposed ones by rows. */
 static void *primitive_of(const struct type *t, int64_t n, int ta, int tb, const void *a,

@@ -347,6 +347,7 @@ struct packed {
 
 static const char *video_packed_take(const struct ptx_insn *in, struct packed *p)
 {
+    assert(!in->form->sat || !in->form->subop); /* spec/ptx_forms.def */
     p->n = video_elements_of(in->form->op);
     p->mask = video_mask_of(&in->ops[0], p->n);
     if (!p->mask)
@@ -354,8 +355,6 @@ static const char *video_packed_take(const struct ptx_insn *in, struct packed *p
     if (!video_sources_of(&in->ops[1], p->n, 0, p->from[0]) ||
         !video_sources_of(&in->ops[2], p->n, p->n, p->from[1]))
         return "a and b are registers; their selectors name one source for each element";
-    if (in->form->sat && in->form->subop)
-        return ".sat and .add exclude each other";
     if (!video_operands_are_plain(in))
         return "an operand that cannot be negated or have a selector";
     return NULL;

@@ -3,13 +3,7 @@
  * constant of a bank, and a number; and what a word has no room for: many numbers, far parameters
  * and offsets. Code on the simulated GPU has to give the interpreter's bits.
  */
-#include "codegen/codegen.h"
-#include "interp/interp.h"
-#include "lower/lower.h"
-#include "opt/opt.h"
-#include "ptx/ptx.h"
-#include "sim/sim.h"
-#include "support/tap.h"
+#include "codegen/both.h"
 
 enum { THREADS = 32, OUTS = 27 };
 
@@ -101,64 +95,12 @@ static void kernel_text(struct hd_buf *text, const struct op *op)
     hd_buf_putc(text, '\0');
 }
 
-static struct ir_module *module_of(const struct hd_buf *text)
-{
-    struct ptx_module *parsed;
-    struct ir_module *module = NULL;
-    struct hd_arena arena;
-
-    hd_arena_init(&arena);
-    if (ptx_parse(&arena, text->ptr, text->len - 1, "operands", &parsed) != HD_OK ||
-        ptx_check(parsed) != HD_OK ||
-        lower_ptx((const struct ptx_module *[]){parsed}, 1, "operands", &module) != HD_OK ||
-        opt_run(module, &(struct opt_options){.target = OPT_TARGET_COMMON}) != HD_OK ||
-        ir_layout_windows(module) != HD_OK)
-        module = NULL;
-    hd_arena_fini(&arena);
-    return module;
-}
-
-static enum hd_status run_sim(const struct ir_func *kernel, const struct interp_launch *launch)
-{
-    struct sim_program *program = NULL;
-    struct sim_kernel described;
-    struct isa_code code;
-    enum hd_status status;
-
-    HD_TRY(sim_kernel_of(kernel, &described));
-    described.checks_hazards = true;
-    HD_TRY(codegen_kernel(kernel, &(struct codegen_options){.checks = true}, &code));
-    status = sim_program_create(&code, &described, &program);
-    isa_code_fini(&code);
-    if (status == HD_OK)
-        status = sim_launch(program, launch, NULL, NULL);
-    sim_program_destroy(program);
-    return status;
-}
-
-/* Runs the kernel of this text both ways. */
 static void test_kernel(const char *name, const struct hd_buf *text)
 {
-    static uint64_t expected[OUTS * THREADS];
-    struct interp_launch launch = {
+    const struct interp_launch launch = {
         .grid = {1, 1, 1}, .block = {THREADS, 1, 1}, .params = &params, .ops = &services};
-    struct ir_module *module = module_of(text);
-    enum hd_status status;
 
-    if (!module) {
-        ok(false, "%s: %s", name, hd_error_message());
-        return;
-    }
-    launch.kernel = module->funcs;
-    memset(out, 0, sizeof(out));
-    status = interp_launch(&launch, NULL);
-    memcpy(expected, out, sizeof(out));
-    memset(out, 0, sizeof(out));
-    if (status == HD_OK)
-        status = run_sim(module->funcs, &launch);
-    ok(status == HD_OK, "%s runs: %s", name, status == HD_OK ? "" : hd_error_message());
-    ok(!memcmp(out, expected, sizeof(out)), "%s: the interpreter's bits", name);
-    ir_module_destroy(module);
+    both_test(name, text, launch, out, sizeof(out));
 }
 
 static void test_op(const struct op *op)

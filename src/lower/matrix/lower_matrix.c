@@ -314,7 +314,10 @@ static const char *matrix_mma_read(const struct ptx_form *form, struct ir_mma *m
 {
     enum ir_type a = lower_element((enum ptx_type)form->types[1]);
     enum family family = matrix_family_of(form, a);
-    bool sparse = form->op != PTX_OP_MMA;
+    /* Usually a part of the opcode; among the modifiers it means the same. */
+    bool ordered = form->op == PTX_OP_MMA_SP_ORDERED_METADATA ||
+                   ptx_form_has(form, PTX_MOD_SP_ORDERED_METADATA);
+    bool sparse = ordered || form->op == PTX_OP_MMA_SP || ptx_form_has(form, PTX_MOD_SP);
     *mma = (struct ir_mma){.m = form->shape.m, .n = form->shape.n, .k = form->shape.k, .a = a};
     if (form->ntypes < 4)
         return "the types of d, a, b and c are missing";
@@ -329,7 +332,7 @@ static const char *matrix_mma_read(const struct ptx_form *form, struct ir_mma *m
     if (!matrix_family_sums(family, mma))
         return "the types of c and d do not go with those of a and b";
     matrix_flag_set(mma, IR_MMA_SPARSE, sparse);
-    matrix_flag_set(mma, IR_MMA_ORDERED, form->op == PTX_OP_MMA_SP_ORDERED_METADATA);
+    matrix_flag_set(mma, IR_MMA_ORDERED, ordered);
     matrix_flag_set(mma, IR_MMA_BYTES, family == F8F6F4 || family == MXF8F6F4);
     if (sparse && matrix_family_is_ordered(family, mma->d) && !matrix_is_set(mma, IR_MMA_ORDERED))
         return "this product is sparse with ::ordered_metadata only";

@@ -193,7 +193,7 @@ REFUSED = [
     ("vmad.s32.s32.s32 %r1, -%r2, %r3, -%r4", "negated"),
     ("vmad.s32.s32.s32.po %r1, -%r2, %r3, %r4", ".po"),
     ("vmad.s32.s32.s32 %r1.h0, %r2, %r3, %r4", "selectors"),
-    ("vadd2.u32.u32.u32.sat.add %r1, %r2, %r3, %r4", ".sat and .add"),
+    ("vadd2.u32.u32.u32.sat.add %r1, %r2, %r3, %r4", "does not take '.add'"),
     ("vadd2.u32.u32.u32.max %r1, %r2, %r3, %r4", "does not take '.max'"),
     ("vadd2.u32.u32.u32 %r1, %r2.h0, %r3, %r4", "one source for each element"),
     ("vadd2.u32.u32.u32 %r1.h01, %r2, %r3, %r4", "falling order"),

@@ -289,6 +289,9 @@ def sparse(every):
             yield from forms(Shape(16, 8, 64), d, a, b, d, 1)
         for a, b in pairs(F864, every):
             yield from forms(Shape(16, 8, 64), d, a, b, d, 1, kind="kind::f8f6f4")
+    # In another order.
+    yield Product(Shape(16, 8, 64), "f32", "e4m3", "e5m2", "f32", kind="kind::f8f6f4.sp::ordered_metadata", sparse=(0,))
+    yield Product(Shape(16, 8, 32), "f32", "f16", "f16", "f32", kind="sp", sparse=(1,))
 
 
 def scaled(every):

@@ -1,9 +1,29 @@
 /* Who waits where, when nobody will go on. */
 #include "interp/interp_priv.h"
+#include "interp/interp_shared.h"
 
 #include <stdio.h>
 
-enum { GROUPS_MAX = 6 }; /* that a message names */
+void interp_print_waiters(struct hd_buf *out, uint32_t threads, uint32_t warps)
+{
+    hd_buf_printf(out, "%u thread%s of warp%s ", threads, threads == 1 ? "" : "s",
+                  warps & (warps - 1) ? "s" : "");
+    hd_buf_bits(out, warps);
+    hd_buf_puts(out, threads == 1 ? " waits" : " wait");
+}
+
+void interp_print_at_barrier(struct hd_buf *out, unsigned barrier, uint32_t arrived,
+                             uint32_t expected)
+{
+    hd_buf_printf(out, " at barrier %u, where %u of %u threads have arrived", barrier, arrived,
+                  expected);
+}
+
+void interp_print_at_cluster(struct hd_buf *out, uint32_t arrived, uint32_t expected)
+{
+    hd_buf_printf(out, " at the cluster's barrier, where %u of %u threads have arrived", arrived,
+                  expected);
+}
 
 /* What a thread waits at: a running one at what it polled by, wherever it is in its loop. */
 static const struct ir_instr *at(const struct interp_thread *t)
@@ -19,11 +39,9 @@ static void print_where(struct hd_buf *out, const struct interp_thread *t)
     const struct interp_bar *bar = &t->cta->bars[t->bar];
 
     if (t->state == INTERP_WAIT_BAR)
-        hd_buf_printf(out, " at barrier %u, where %u of %u threads have arrived", t->bar,
-                      bar->arrived, bar->count ? bar->count : t->cta->live);
+        interp_print_at_barrier(out, t->bar, bar->arrived, bar->count ? bar->count : t->cta->live);
     else if (t->state == INTERP_WAIT_CLUSTER)
-        hd_buf_printf(out, " at the cluster's barrier, where %u of %u threads have arrived",
-                      t->cta->cluster->arrived, t->cta->cluster->live);
+        interp_print_at_cluster(out, t->cta->cluster->arrived, t->cta->cluster->live);
     else if (t->state == INTERP_WAIT_WARP)
         hd_buf_printf(out, " at %s for the lanes of mask %#x", ir_op_infos[in->op].name, t->mask);
     else
@@ -53,10 +71,7 @@ static void print_group(struct hd_buf *out, const struct interp_cta *cta,
         n++;
         warps |= 1u << cta->threads[i].warp->index;
     }
-    hd_buf_printf(out, "%u thread%s of warp%s ", n, n == 1 ? "" : "s",
-                  warps & (warps - 1) ? "s" : "");
-    hd_buf_bits(out, warps);
-    hd_buf_puts(out, n == 1 ? " waits" : " wait");
+    interp_print_waiters(out, n, warps);
     print_where(out, first);
 }
 
@@ -74,7 +89,7 @@ void interp_cta_print_waiters(const struct interp_cta *cta, struct hd_buf *out)
 {
     unsigned groups = 0;
 
-    for (uint32_t i = 0; i < cta->nthreads && groups < GROUPS_MAX; i++) {
+    for (uint32_t i = 0; i < cta->nthreads && groups < INTERP_WAITERS_MAX; i++) {
         if (!is_first(cta, i))
             continue;
         hd_buf_puts(out, groups++ ? "; " : "");

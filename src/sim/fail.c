@@ -1,4 +1,5 @@
 /* Errors of threads, and their place; who waits where, when nobody will go on. */
+#include "interp/interp_shared.h"
 #include "sim/sim_private.h"
 
 #include <stdarg.h>
@@ -75,8 +76,6 @@ enum sim_step sim_fail(struct sim_warp *w, unsigned lane, enum hd_status status,
 
 /* ---- deadlocks */
 
-enum { GROUPS_MAX = 6 /* that a message names */ };
-
 /* What a group waits at: a running one at what it polled by, wherever it is in its loop. */
 static uint32_t waits_at(const struct sim_group *g)
 {
@@ -91,12 +90,10 @@ static void print_wait(const struct sim_warp *w, const struct sim_group *g, stru
 
     switch ((enum sim_wait)g->wait) {
     case SIM_AT_BAR:
-        hd_buf_printf(out, " at barrier %u, where %u of %u threads have arrived", g->arg,
-                      bar->arrived, bar->count ? bar->count : cta->live);
+        interp_print_at_barrier(out, g->arg, bar->arrived, bar->count ? bar->count : cta->live);
         break;
     case SIM_AT_CLUSTER:
-        hd_buf_printf(out, " at the cluster's barrier, where %u of %u threads have arrived",
-                      cta->cluster->arrived, cta->cluster->live);
+        interp_print_at_cluster(out, cta->cluster->arrived, cta->cluster->live);
         break;
     case SIM_AT_WARPSYNC:
         hd_buf_printf(out, " at WARPSYNC for the lanes of mask %#x", g->arg);
@@ -131,10 +128,7 @@ static void print_alike(const struct sim_cta *cta, const struct sim_warp *w,
             n += (uint32_t)__builtin_popcount(cta->warps[i].groups[g].mask);
             warps |= 1u << i;
         }
-    hd_buf_printf(out, "%u thread%s of warp%s ", n, n == 1 ? "" : "s",
-                  warps & (warps - 1) ? "s" : "");
-    hd_buf_bits(out, warps);
-    hd_buf_puts(out, n == 1 ? " waits" : " wait");
+    interp_print_waiters(out, n, warps);
     print_wait(w, first, out);
 }
 
@@ -158,7 +152,7 @@ void sim_deadlock(struct sim_cta *cta)
 
     hd_buf_init(&text);
     for (uint32_t i = 0; i < cta->nwarps; i++)
-        for (uint32_t g = 0; g < cta->warps[i].ngroups && n < GROUPS_MAX; g++) {
+        for (uint32_t g = 0; g < cta->warps[i].ngroups && n < INTERP_WAITERS_MAX; g++) {
             const struct sim_group *group = &cta->warps[i].groups[g];
 
             if (was_before(cta, group))

@@ -3,7 +3,7 @@
 
 #include <sched.h>
 
-#include "base/clock.h"
+#include "interp/interp_shared.h"
 #include "model/eval_private.h"
 
 static void set_ureg(struct sim_warp *w, uint32_t reg, uint32_t value)
@@ -35,128 +35,6 @@ static void put_alike(struct sim_warp *w, const struct sim_op *op, uint32_t mask
 
 /* ---- special registers */
 
-static uint64_t now_ns(void)
-{
-    return hd_clock_ns(CLOCK_REALTIME);
-}
-
-/* Sizes of clusters divide those of the grid. */
-static uint64_t cluster_value(const struct sim_cta *cta, enum ir_sreg sreg)
-{
-    const struct sim_run *run = cta->run;
-    unsigned axis = (sreg - IR_SREG_CLUSTERID_X) % 3;
-    uint32_t size = run->cluster[axis];
-
-    if (sreg <= IR_SREG_CLUSTERID_Z)
-        return cta->id[axis] / size;
-    if (sreg <= IR_SREG_NCLUSTERID_Z)
-        return run->launch->grid[axis] / size;
-    if (sreg <= IR_SREG_CLUSTER_CTAID_Z)
-        return cta->id[axis] % size;
-    if (sreg <= IR_SREG_CLUSTER_NCTAID_Z)
-        return size;
-    if (sreg == IR_SREG_CLUSTER_CTARANK)
-        return cta->rank;
-    if (sreg == IR_SREG_CLUSTER_NCTARANK)
-        return (uint64_t)run->cluster[0] * run->cluster[1] * run->cluster[2];
-    assert(sreg == IR_SREG_IS_EXPLICIT_CLUSTER);
-    return run->launch->cluster[0] != 0;
-}
-
-static uint32_t thread_axis(const struct sim_warp *w, unsigned lane, unsigned axis)
-{
-    uint32_t tid[3];
-
-    ir_thread_index(w->run->launch->block, w->index * SIM_LANES + lane, tid);
-    return tid[axis];
-}
-
-static uint64_t sreg_value(const struct sim_warp *w, unsigned lane, enum ir_sreg sreg)
-{
-    const struct sim_run *run = w->run;
-    const struct interp_launch *l = run->launch;
-    uint32_t eq = 1u << lane;
-
-    switch (sreg) {
-    case IR_SREG_TID_X:
-    case IR_SREG_TID_Y:
-    case IR_SREG_TID_Z:
-        return thread_axis(w, lane, sreg - IR_SREG_TID_X);
-    case IR_SREG_NTID_X:
-    case IR_SREG_NTID_Y:
-    case IR_SREG_NTID_Z:
-        return l->block[sreg - IR_SREG_NTID_X];
-    case IR_SREG_CTAID_X:
-    case IR_SREG_CTAID_Y:
-    case IR_SREG_CTAID_Z:
-        return w->cta->id[sreg - IR_SREG_CTAID_X];
-    case IR_SREG_NCTAID_X:
-    case IR_SREG_NCTAID_Y:
-    case IR_SREG_NCTAID_Z:
-        return l->grid[sreg - IR_SREG_NCTAID_X];
-    case IR_SREG_LANEID:
-        return lane;
-    case IR_SREG_WARPID:
-        return w->index;
-    case IR_SREG_NWARPID:
-        return w->cta->nwarps;
-    case IR_SREG_SMID:
-        return w->cta->smid;
-    case IR_SREG_NSMID:
-        return l->nsms ? l->nsms : 1;
-    case IR_SREG_GRIDID:
-        return l->grid_id;
-    case IR_SREG_LANEMASK_EQ:
-        return eq;
-    case IR_SREG_LANEMASK_LT:
-        return eq - 1;
-    case IR_SREG_LANEMASK_LE:
-        return eq | (eq - 1);
-    case IR_SREG_LANEMASK_GT:
-        return ~(eq | (eq - 1));
-    case IR_SREG_LANEMASK_GE:
-        return ~(eq - 1);
-    case IR_SREG_CLOCK:
-    case IR_SREG_CLOCK64:
-        return run->steps;
-    case IR_SREG_CLOCK_HI:
-        return run->steps >> 32;
-    case IR_SREG_GLOBALTIMER:
-    case IR_SREG_GLOBALTIMER_LO:
-        return now_ns();
-    case IR_SREG_GLOBALTIMER_HI:
-        return now_ns() >> 32;
-    case IR_SREG_ENVREG1:
-        return l->envreg[0];
-    case IR_SREG_ENVREG2:
-        return l->envreg[1];
-    case IR_SREG_CLUSTERID_X:
-    case IR_SREG_CLUSTERID_Y:
-    case IR_SREG_CLUSTERID_Z:
-    case IR_SREG_NCLUSTERID_X:
-    case IR_SREG_NCLUSTERID_Y:
-    case IR_SREG_NCLUSTERID_Z:
-    case IR_SREG_CLUSTER_CTAID_X:
-    case IR_SREG_CLUSTER_CTAID_Y:
-    case IR_SREG_CLUSTER_CTAID_Z:
-    case IR_SREG_CLUSTER_NCTAID_X:
-    case IR_SREG_CLUSTER_NCTAID_Y:
-    case IR_SREG_CLUSTER_NCTAID_Z:
-    case IR_SREG_CLUSTER_CTARANK:
-    case IR_SREG_CLUSTER_NCTARANK:
-    case IR_SREG_IS_EXPLICIT_CLUSTER:
-        return cluster_value(w->cta, sreg);
-    case IR_SREG_DYNAMIC_SMEM_SIZE:
-        return l->dynamic_shared_B;
-    case IR_SREG_TOTAL_SMEM_SIZE:
-        return run->shared_B;
-    case IR_SREG_COUNT:
-        break;
-    }
-    assert(!"a special register");
-    return 0;
-}
-
 static enum ir_sreg sreg_of(int64_t number)
 {
     switch (number) {
@@ -170,31 +48,53 @@ static enum ir_sreg sreg_of(int64_t number)
     }
 }
 
+static bool is_tid(enum ir_sreg sreg)
+{
+    return sreg >= IR_SREG_TID_X && sreg <= IR_SREG_TID_Z;
+}
+
 static bool is_alike(enum ir_sreg sreg)
 {
-    return sreg != IR_SREG_LANEID && (sreg < IR_SREG_TID_X || sreg > IR_SREG_TID_Z) &&
-           sreg != IR_SREG_LANEMASK_EQ && sreg != IR_SREG_LANEMASK_LT &&
-           sreg != IR_SREG_LANEMASK_LE && sreg != IR_SREG_LANEMASK_GT &&
-           sreg != IR_SREG_LANEMASK_GE;
+    return sreg != IR_SREG_LANEID && !is_tid(sreg) && sreg != IR_SREG_LANEMASK_EQ &&
+           sreg != IR_SREG_LANEMASK_LT && sreg != IR_SREG_LANEMASK_LE &&
+           sreg != IR_SREG_LANEMASK_GT && sreg != IR_SREG_LANEMASK_GE;
 }
 
 enum sim_step sim_exec_s2r(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
+    const struct sim_run *run = w->run;
+    const struct sim_cta *cta = w->cta;
     enum ir_sreg sreg = sreg_of(sim_field(op->insn, ISA_FIELD_SR, 0));
     unsigned leader = (unsigned)__builtin_ctz(mask);
-    uint64_t value = sreg_value(w, leader, sreg);
-    bool alike = is_alike(sreg);
+    uint32_t tid[3] = {0};
+    struct interp_thread_ids ids = {.launch = run->launch,
+                                    .cluster = run->cluster,
+                                    .ctaid = cta->id,
+                                    .tid = tid,
+                                    .lane = leader,
+                                    .warp = w->index,
+                                    .nwarps = cta->nwarps,
+                                    .smid = cta->smid,
+                                    .rank = cta->rank,
+                                    .steps = run->steps,
+                                    .shared_B = run->shared_B};
+    bool alike = is_alike(sreg) || has_uniform_result(op);
+    uint64_t value = 0;
 
-    if (has_uniform_result(op)) {
-        set_ureg(w, op->d, (uint32_t)value);
-        return SIM_NEXT;
-    }
     SIM_FOR_LANES(lane, mask)
     {
         uint32_t *d = w->regs + op->d * SIM_LANES + lane;
 
-        if (!alike)
-            value = sreg_value(w, lane, sreg);
+        if (lane == leader || !alike) {
+            ids.lane = lane;
+            if (is_tid(sreg))
+                ir_thread_index(run->launch->block, w->index * SIM_LANES + lane, tid);
+            value = interp_sreg_at(&ids, sreg);
+        }
+        if (has_uniform_result(op)) {
+            set_ureg(w, op->d, (uint32_t)value);
+            return SIM_NEXT;
+        }
         for (unsigned k = 0; k < op->nd; k++)
             d[k * SIM_LANES] = (uint32_t)(value >> 32 * k);
     }

@@ -1,4 +1,7 @@
 /* The engine that runs machine code. */
+#include <inttypes.h>
+#include <string.h>
+
 #include "base/env.h"
 #include "base/log.h"
 #include "codegen/codegen.h"
@@ -23,9 +26,16 @@ static void code_dump(const struct ir_func *func, const struct isa_code *code)
     hd_buf_fini(&text);
 }
 
+static bool is_asked_for(const char *what)
+{
+    const char *value = hd_env("HEDDLE_SIM");
+
+    return value && !strcmp(value, what);
+}
+
 static enum hd_status engine_compile(const struct ir_func *func, void **out_code)
 {
-    const struct codegen_options options = {.checks = hd_env("HEDDLE_SIM") != NULL};
+    const struct codegen_options options = {.checks = is_asked_for("hazards")};
     struct sim_program *program = NULL;
     struct isa_code code = {0};
     struct sim_kernel kernel;
@@ -33,6 +43,7 @@ static enum hd_status engine_compile(const struct ir_func *func, void **out_code
 
     HD_TRY(sim_kernel_of(func, &kernel));
     kernel.checks_hazards = options.checks;
+    kernel.counts = is_asked_for("counts");
     status = codegen_kernel(func, &options, &code);
     if (status == HD_OK && hd_debug(HD_DEBUG_ISA))
         code_dump(func, &code);
@@ -54,10 +65,37 @@ static void engine_describe(const void *code, struct hal_kernel_info *info)
     info->local_B = sim_program_local_B(code, 0);
 }
 
+/* A line of names and values; that of the kernel is the last, whatever is in it. */
+static void counts_log(const struct interp_launch *l, const struct sim_counts *counts)
+{
+    static const char *const names[] = {
+#define X(name, metric) metric,
+        SIM_COUNT_LIST(X)
+#undef X
+    };
+    struct hd_buf line;
+
+    hd_buf_init(&line);
+    for (unsigned i = 0; i < SIM_COUNTS; i++)
+        hd_buf_printf(&line, "%s=%" PRIu64 " ", names[i], counts->by_kind[i]);
+    if (!line.failed)
+        hd_log("counts: grid=%u,%u,%u block=%u,%u,%u inst=%" PRIu64 " thread_inst=%" PRIu64
+               " thread_inst_pred_on=%" PRIu64 " %skernel=%s",
+               l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
+               counts->warp_instructions, counts->thread_instructions,
+               counts->thread_instructions_on, line.ptr, l->kernel->name);
+    hd_buf_fini(&line);
+}
+
 static enum hd_status engine_launch(const void *code, const struct interp_launch *launch,
                                     struct interp_fault *out_fault)
 {
-    return sim_launch(code, launch, out_fault, NULL);
+    struct sim_counts counts;
+    enum hd_status status = sim_launch(code, launch, out_fault, &counts);
+
+    if (status == HD_OK && sim_program_counts(code))
+        counts_log(launch, &counts);
+    return status;
 }
 
 enum hd_status sim_device_create(const struct hal_client_ops *client,

@@ -355,6 +355,22 @@ static void unless_routine(struct sel *s, struct isa_operand p, const char *name
     sel_meet(s, done, barrier);
 }
 
+/* The reciprocal of a number that is as far from the ends of the range as FCHK wants it. */
+static bool known_reciprocal(const struct sel *s, const struct ir_instr *in, uint32_t *out)
+{
+    uint64_t bits;
+    float x;
+
+    if (in->op != IR_OP_FDIV || !sel_is_number(s, in->src[1], &bits))
+        return false;
+    if ((bits >> 23 & 255) < 2 || (bits >> 23 & 255) > 252)
+        return false;
+    memcpy(&x, &(uint32_t){(uint32_t)bits}, sizeof(x));
+    x = 1.0f / x;
+    memcpy(out, &x, sizeof(x));
+    return true;
+}
+
 /* Newton's steps; the last one is correctly rounded where FCHK says nothing. */
 static void divide_near(struct sel *s, const struct ir_instr *in, uint32_t d, struct isa_operand a,
                         struct isa_operand b)
@@ -362,16 +378,43 @@ static void divide_near(struct sel *s, const struct ir_instr *in, uint32_t d, st
     uint32_t y0 = sel_new(s, 1), e0 = sel_new(s, 1), y = sel_new(s, 1), q0 = sel_new(s, 1);
     uint32_t e1 = sel_new(s, 1), q1 = sel_new(s, 1), e2 = sel_new(s, 1), p = sel_new_pred(s);
     struct isa_operand args[] = {a, b, mode_of(in)};
+    uint32_t known;
 
-    EMIT(s, MUFU, D(y0), B(b), MOD(MUFU, RCP));
     EMIT(s, FCHK, PD(p), A(a), B(b), MOD(CHK, DIVIDE));
-    EMIT(s, FFMA, D(e0), A(sel_not(b)), B(sel_unit(y0)), C(sel_number(0x3f800000)));
-    EMIT(s, FFMA, D(y), A(sel_unit(y0)), B(sel_unit(e0)), C(sel_unit(y0)));
+    if (known_reciprocal(s, in, &known)) {
+        EMIT(s, MOV, D(y), B(sel_number(known)));
+    } else {
+        EMIT(s, MUFU, D(y0), B(b), MOD(MUFU, RCP));
+        EMIT(s, FFMA, D(e0), A(sel_not(b)), B(sel_unit(y0)), C(sel_number(0x3f800000)));
+        EMIT(s, FFMA, D(y), A(sel_unit(y0)), B(sel_unit(e0)), C(sel_unit(y0)));
+    }
     EMIT(s, FFMA, D(q0), A(a), B(sel_unit(y)), C(SEL_RZ));
     EMIT(s, FFMA, D(e1), A(sel_not(b)), B(sel_unit(q0)), C(a));
     EMIT(s, FFMA, D(q1), A(sel_unit(y)), B(sel_unit(e1)), C(sel_unit(q0)));
     EMIT(s, FFMA, D(e2), A(sel_not(b)), B(sel_unit(q1)), C(a));
     EMIT(s, FFMA, D(d), A(sel_unit(y)), B(sel_unit(e2)), C(sel_unit(q1)));
+    unless_routine(s, sel_p(p), "hd_div32", args, 3, d, 1);
+}
+
+/*
+ * One of Newton's steps from a guess of almost all bits; exponents 1 to 252 of b have normal ones.
+ * Operations are those that profiles of a GPU show: the error is negated by one of its own.
+ */
+static void reciprocal_near(struct sel *s, const struct ir_instr *in, uint32_t d,
+                            struct isa_operand b)
+{
+    uint32_t y = sel_new(s, 1), minus = sel_new(s, 1), e = sel_new(s, 1), p = sel_new_pred(s);
+    uint32_t exponent = sel_new(s, 1), field = sel_new(s, 1);
+    struct isa_operand args[] = {sel_number(0x3f800000), b, mode_of(in)};
+
+    EMIT(s, MUFU, D(y), B(b), MOD(MUFU, RCP));
+    EMIT(s, FFMA, D(minus), A(b), B(sel_unit(y)), C(sel_number(0xbf800000)));
+    EMIT(s, FADD, D(e), A(sel_not(sel_unit(minus))), B(sel_not(SEL_RZ)));
+    EMIT(s, FFMA, D(d), A(sel_unit(y)), B(sel_unit(e)), C(sel_unit(y)));
+    EMIT(s, IADD3, D(exponent), A(b), B(sel_number(3u << 23)));
+    EMIT(s, LOP3, D(field), A(sel_unit(exponent)), B(sel_number(0x7f800000)), NUMBER(LUT, LUT_AND));
+    EMIT(s, ISETP, PD(p), A(sel_unit(field)), B(sel_number(0x01ffffff)), MOD(CMP, LE),
+         MOD(SIGN, U32));
     unless_routine(s, sel_p(p), "hd_div32", args, 3, d, 1);
 }
 
@@ -390,9 +433,13 @@ static void divide32(struct sel *s, const struct ir_instr *in, struct isa_operan
         sel_routine(s, "hd_div32", args, 3, d, 1);
         return;
     }
-    a = in_unit(s, a);
     b = in_unit(s, b);
-    if (in->rnd != IR_APPROX || in->op != IR_OP_FDIV) {
+    if (in->op == IR_OP_FRCP) {
+        reciprocal_near(s, in, d, b);
+        return;
+    }
+    a = in_unit(s, a);
+    if (in->rnd != IR_APPROX) {
         divide_near(s, in, d, a, b);
         return;
     }
@@ -420,23 +467,30 @@ static uint32_t and_between(struct sel *s, uint32_t q, uint32_t x, uint32_t leas
     return p;
 }
 
-static uint32_t exponent64(struct sel *s, struct isa_operand a)
+/*
+ * Are a, b and the quotient far enough from the ends of the range that no step over- or underflows?
+ * Upper words are compared as f32: their exponents from 0x7f8 on are NaNs, which are never greater,
+ * and the sum is one as soon as b is. A quotient that came to nothing is not greater either.
+ */
+static uint32_t can_divide64(struct sel *s, struct isa_operand a, struct isa_operand b,
+                             struct isa_operand quotient)
+{
+    uint32_t p = sel_new_pred(s), q = sel_new_pred(s), sum = sel_new(s, 1);
+
+    EMIT(s, FSETP, PD(p), A(sel_abs(sel_half(a, 1))), B(sel_number(60u << 20)), MOD(FCMP, GEU));
+    EMIT(s, FFMA, D(sum), A(SEL_RZ), B(sel_half(b, 1)), C(sel_half(quotient, 1)));
+    EMIT(s, FSETP, PD(q), A(sel_abs(sel_unit(sum))), B(sel_number(1u << 20)), PA(sel_p(p)),
+         MOD(FCMP, GT));
+    return q;
+}
+
+/* Likewise, of a reciprocal. */
+static uint32_t can_invert64(struct sel *s, struct isa_operand b)
 {
     uint32_t d = sel_new(s, 1);
 
-    EMIT(s, LOP3, D(d), A(sel_half(a, 1)), B(sel_number(0x7ff00000)), NUMBER(LUT, LUT_AND));
-    return d;
-}
-
-/* Are both far enough from the ends of the range that no step over- or underflows? */
-static uint32_t can_divide64(struct sel *s, struct isa_operand a, struct isa_operand b)
-{
-    uint32_t xa = exponent64(s, a), xb = exponent64(s, b), ratio = sel_new(s, 1);
-    uint32_t p = and_between(s, ISA_PT, xa, 60u << 20, 1987u << 20);
-
-    p = and_between(s, p, xb, 3u << 20, 2035u << 20);
-    EMIT(s, IADD3, D(ratio), A(sel_unit(xa)), B(sel_not(sel_unit(xb))));
-    return and_between(s, p, ratio, 0 - (1000u << 20), 2000u << 20);
+    EMIT(s, LOP3, D(d), A(sel_half(b, 1)), B(sel_number(0x7ff00000)), NUMBER(LUT, LUT_AND));
+    return and_between(s, ISA_PT, d, 3u << 20, 2035u << 20);
 }
 
 static uint32_t dfma(struct sel *s, struct isa_operand a, struct isa_operand b,
@@ -486,11 +540,17 @@ static void divide64(struct sel *s, const struct ir_instr *in, struct isa_operan
     e = dfma(s, sel_unit(e), sel_unit(e), sel_unit(e));
     y = dfma(s, sel_unit(y), sel_unit(e), sel_unit(y));
     e = dfma(s, sel_not(b), sel_unit(y), one);
+    if (in->op == IR_OP_FRCP) {
+        EMIT(s, DFMA, D(d), A(sel_unit(y)), B(sel_unit(e)), C(sel_unit(y)));
+        unless_routine(s, sel_not(sel_p(can_invert64(s, b))), "hd_div64", args, 5, d, 2);
+        return;
+    }
     y = dfma(s, sel_unit(y), sel_unit(e), sel_unit(y));
     q = dmul(s, a, sel_unit(y));
     r = dfma(s, sel_not(b), sel_unit(q), a);
     EMIT(s, DFMA, D(d), A(sel_unit(r)), B(sel_unit(y)), C(sel_unit(q)));
-    unless_routine(s, sel_not(sel_p(can_divide64(s, a, b))), "hd_div64", args, 5, d, 2);
+    unless_routine(s, sel_not(sel_p(can_divide64(s, a, b, sel_unit(d)))), "hd_div64", args, 5, d,
+                   2);
 }
 
 static void root64(struct sel *s, const struct ir_instr *in, struct isa_operand a, uint32_t d)

@@ -310,5 +310,6 @@ enum hd_status select_func(struct codegen_unit *unit, const struct ir_func *func
     HD_TRY(s.status);
     if (out->failed)
         return hd_error(HD_NO_MEMORY, "function %s: no memory", func->name);
-    return hd_arena_status(&out->arena);
+    HD_TRY(hd_arena_status(&out->arena));
+    return predicate(out);
 }

@@ -356,6 +356,36 @@ static void unless_routine(struct sel *s, struct isa_operand p, const char *name
 }
 
 /*
+ * Where p holds, what the routine says, in d, and nothing else is executed: until it ends with
+ * others_end(), what comes is for the others.
+ */
+struct others {
+    struct mc_block *done;
+    uint32_t barrier;
+};
+
+static struct others others_begin(struct sel *s, struct isa_operand p, const char *name,
+                                  const struct isa_operand *args, unsigned nargs, uint32_t d)
+{
+    struct mc_block *slow = sel_block(s), *fast = sel_block(s);
+    struct others o = {.done = sel_block(s)};
+
+    o.barrier = sel_part(s, o.done);
+    sel_branch(s, p, slow, fast);
+    s->b = slow;
+    sel_routine(s, name, args, nargs, d, 1);
+    sel_jump(s, o.done);
+    s->b = fast;
+    return o;
+}
+
+static void others_end(struct sel *s, struct others o)
+{
+    sel_jump(s, o.done);
+    sel_meet(s, o.done, o.barrier);
+}
+
+/*
  * A reciprocal to the last bit, a quotient, and what it lacks: correctly rounded where FCHK says
  * nothing. Only where a / b is within 3 / 2b ulp of the middle between two numbers could it be
  * wrong, and it is right for each of these (tests/codegen/test_sequences.c).
@@ -388,15 +418,18 @@ static void reciprocal_near(struct sel *s, const struct ir_instr *in, uint32_t d
     uint32_t exponent = sel_new(s, 1), field = sel_new(s, 1);
     struct isa_operand args[] = {sel_number(0x3f800000), b, mode_of(in)};
 
-    EMIT(s, MUFU, D(y), B(b), MOD(MUFU, RCP));
-    EMIT(s, FFMA, D(minus), A(b), B(sel_unit(y)), C(sel_number(0xbf800000)));
-    EMIT(s, FADD, D(e), A(sel_not(sel_unit(minus))), B(sel_not(SEL_RZ)));
-    EMIT(s, FFMA, D(d), A(sel_unit(y)), B(sel_unit(e)), C(sel_unit(y)));
+    struct others others;
+
     EMIT(s, IADD3, D(exponent), A(b), B(sel_number(3u << 23)));
     EMIT(s, LOP3, D(field), A(sel_unit(exponent)), B(sel_number(0x7f800000)), NUMBER(LUT, LUT_AND));
     EMIT(s, ISETP, PD(p), A(sel_unit(field)), B(sel_number(0x01ffffff)), MOD(CMP, LE),
          MOD(SIGN, U32));
-    unless_routine(s, sel_p(p), "hd_div32", args, 3, d, 1);
+    others = others_begin(s, sel_p(p), "hd_div32", args, 3, d);
+    EMIT(s, MUFU, D(y), B(b), MOD(MUFU, RCP));
+    EMIT(s, FFMA, D(minus), A(b), B(sel_unit(y)), C(sel_number(0xbf800000)));
+    EMIT(s, FADD, D(e), A(sel_not(sel_unit(minus))), B(sel_not(SEL_RZ)));
+    EMIT(s, FFMA, D(d), A(sel_unit(y)), B(sel_unit(e)), C(sel_unit(y)));
+    others_end(s, others);
 }
 
 static struct isa_operand in_unit(struct sel *s, struct isa_operand o)
@@ -545,6 +578,7 @@ static void root64(struct sel *s, const struct ir_instr *in, struct isa_operand 
 static void root32(struct sel *s, const struct ir_instr *in, struct isa_operand a, uint32_t d)
 {
     uint32_t y = sel_new(s, 1), q = sel_new(s, 1), h = sel_new(s, 1), r = sel_new(s, 1), fits;
+    struct others others;
 
     a = sel_unit(sel_in_unit(s, a));
     struct isa_operand args[] = {a, mode_of(in)};
@@ -552,13 +586,14 @@ static void root32(struct sel *s, const struct ir_instr *in, struct isa_operand 
         sel_routine(s, "hd_sqrt32", args, 2, d, 1);
         return;
     }
+    fits = and_between(s, ISA_PT, (uint32_t)a.value, 0x0d000000, 0x72800000);
+    others = others_begin(s, sel_not(sel_p(fits)), "hd_sqrt32", args, 2, d);
     EMIT(s, MUFU, D(y), B(a), MOD(MUFU, RSQ));
     EMIT(s, FMUL, D(q), A(a), B(sel_unit(y)));
     EMIT(s, FMUL, D(h), A(sel_unit(y)), B(sel_number(0x3f000000)));
     EMIT(s, FFMA, D(r), A(sel_not(sel_unit(q))), B(sel_unit(q)), C(a));
     EMIT(s, FFMA, D(d), A(sel_unit(r)), B(sel_unit(h)), C(sel_unit(q)));
-    fits = and_between(s, ISA_PT, (uint32_t)a.value, 0x0d000000, 0x72800000);
-    unless_routine(s, sel_not(sel_p(fits)), "hd_sqrt32", args, 2, d, 1);
+    others_end(s, others);
 }
 
 /* Approximations of f64 take the upper word, and give it. */

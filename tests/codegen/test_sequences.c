@@ -47,10 +47,9 @@ static struct ir_module *module_of(const struct hd_buf *text)
     return module;
 }
 
-/* d = OP of a and b, or of a, in each of n threads; a double is two floats. False: it fails. */
-static bool run(const char *op, const char *type, unsigned nsources, unsigned n)
+/* What `body` makes d of x and y, in each of n threads; a double is two floats. False: it fails. */
+static bool run(const char *body, const char *type, unsigned n)
 {
-    static const char *const sources[] = {"", ", x", ", x, y"};
     const uint64_t params[] = {(uintptr_t)out, (uintptr_t)a, (uintptr_t)b};
     struct interp_launch launch = {
         .grid = {n / BLOCK, 1, 1}, .block = {BLOCK, 1, 1}, .params = params, .ops = &services};
@@ -65,14 +64,13 @@ static bool run(const char *op, const char *type, unsigned nsources, unsigned n)
     hd_buf_printf(&text,
                   ".version 8.0\n.target sm_80\n.address_size 64\n"
                   ".visible .entry k(.param .u64 out, .param .u64 a, .param .u64 b) {\n"
-                  ".reg .b64 p, q, r, t; .reg .b32 i, c; .reg .%s x, y, d;\n"
+                  ".reg .b64 p, q, r, t; .reg .b32 i, c; .reg .%s x, y, z, d; .reg .pred w;\n"
                   "ld.param.u64 p, [out];\nld.param.u64 q, [a];\nld.param.u64 r, [b];\n"
                   "mov.u32 i, %%tid.x;\nmov.u32 c, %%ctaid.x;\nmad.lo.u32 i, c, %u, i;\n"
                   "mul.wide.u32 t, i, %u;\nadd.u64 p, p, t;\nadd.u64 q, q, t;\n"
                   "add.u64 r, r, t;\nld.global.%s x, [q];\nld.global.%s y, [r];\n"
-                  "%s d%s;\nst.global.%s [p], d;\nret;\n}\n",
-                  type, (unsigned)BLOCK, type[1] == '6' ? 8 : 4, type, type, op, sources[nsources],
-                  type);
+                  "%s;\nst.global.%s [p], d;\nret;\n}\n",
+                  type, (unsigned)BLOCK, type[1] == '6' ? 8 : 4, type, type, body, type);
     module = module_of(&text);
     hd_buf_fini(&text);
     if (!module)
@@ -95,22 +93,52 @@ static bool run(const char *op, const char *type, unsigned nsources, unsigned n)
 static void test_counts(void)
 {
     static const struct {
-        const char *op, *type;
-        unsigned nsources, f32, f64;
+        const char *body, *type;
+        unsigned f32, f64;
     } rows[] = {
-        {"div.rn.f32", "f32", 2, 10, 0},      {"rcp.rn.f32", "f32", 1, 5, 0},
-        {"sqrt.rn.f32", "f32", 1, 6, 0},      {"rcp.approx.ftz.f32", "f32", 1, 0, 0},
-        {"rsqrt.approx.f32", "f32", 1, 0, 0}, {"ex2.approx.ftz.f32", "f32", 1, 0, 0},
-        {"div.rn.f64", "f64", 2, 2, 15},      {"rcp.rn.f64", "f64", 1, 2, 15},
+        {"div.rn.f32 d, x, y", "f32", 10, 0},   {"rcp.rn.f32 d, x", "f32", 5, 0},
+        {"sqrt.rn.f32 d, x", "f32", 6, 0},      {"rcp.approx.ftz.f32 d, x", "f32", 0, 0},
+        {"rsqrt.approx.f32 d, x", "f32", 0, 0}, {"ex2.approx.ftz.f32 d, x", "f32", 0, 0},
+        {"div.rn.f64 d, x, y", "f64", 2, 15},   {"rcp.rn.f64 d, x", "f64", 2, 15},
     };
 
     for (unsigned i = 0; i < MOST; i++)
         a[i] = b[i] = 1.5f;
     for (size_t i = 0; i < HD_COUNT_OF(rows); i++) {
-        ok(run(rows[i].op, rows[i].type, rows[i].nsources, BLOCK), "%s runs", rows[i].op);
+        ok(run(rows[i].body, rows[i].type, BLOCK), "%s runs", rows[i].body);
         eq_u64(sim_counts_f32(&counts), (uint64_t)BLOCK * rows[i].f32, "operations of f32");
         eq_u64(sim_counts_f64(&counts), (uint64_t)BLOCK * rows[i].f64, "operations of f64");
     }
+}
+
+/* Lanes that do not want an operation do not execute it; nor those that a routine serves. */
+static void test_lanes(void)
+{
+    static const char chosen[] = "setp.gt.f32 w, x, y;\nsub.f32 z, 0f00000000, x;\n"
+                                 "selp.f32 d, z, x, w";
+    static const char scaled[] = "mov.f32 d, x;\nsetp.leu.f32 w, x, y;\n@w bra to;\n"
+                                 "mul.f32 d, x, y;\nto:\nadd.f32 d, d, 0f3f800000";
+    unsigned wrong = 0;
+
+    for (unsigned i = 0; i < BLOCK; i++) {
+        a[i] = i % 4 == 1 ? 3.0f : 1.0f;
+        b[i] = 2.0f;
+    }
+    ok(run(chosen, "f32", BLOCK), "a sign is chosen");
+    eq_u64(counts.by_kind[SIM_COUNT_FADD], BLOCK / 4, "by the lanes that change it");
+    for (unsigned i = 0; i < BLOCK; i++)
+        wrong += out[i] != (i % 4 == 1 ? -3.0f : 1.0f);
+    ok(run(scaled, "f32", BLOCK), "a product behind a branch");
+    eq_u64(counts.by_kind[SIM_COUNT_FMUL], BLOCK / 4, "of the lanes that do not jump");
+    for (unsigned i = 0; i < BLOCK; i++)
+        wrong += out[i] != (i % 4 == 1 ? 7.0f : 2.0f);
+    eq_u64(wrong, 0, "both are right");
+    for (unsigned i = 0; i < BLOCK; i++)
+        a[i] = i % 4 ? 1.5f : 0.0f;
+    ok(run("rcp.rn.f32 d, x", "f32", BLOCK), "reciprocals, some of zero");
+    eq_u64(sim_counts_f32(&counts), BLOCK / 4 * 3 * 5, "have no operation there");
+    ok(run("sqrt.rn.f32 d, x", "f32", BLOCK), "roots, some of zero");
+    eq_u64(sim_counts_f32(&counts), BLOCK / 4 * 3 * 6, "likewise");
 }
 
 /* The inverse modulo 2^64 of an odd number. */
@@ -127,7 +155,7 @@ static unsigned wrong_quotients(unsigned n)
 {
     unsigned wrong = 0;
 
-    if (!run("div.rn.f32", "f32", 2, MOST))
+    if (!run("div.rn.f32 d, x, y", "f32", MOST))
         return n;
     for (unsigned i = 0; i < n; i++)
         wrong += out[i] != a[i] / b[i];
@@ -175,29 +203,30 @@ static void test_quotients(uint64_t step)
     eq_u64(wrong, 0, "are all correctly rounded");
 }
 
-/* Each fraction once, with exponents that the fast sequence takes, and every other exponent. */
-static void test_reciprocals(void)
+/* Fractions, each with some exponent; with step 1 all of them. */
+static void test_reciprocals(uint32_t step)
 {
     unsigned wrong = 0;
 
-    for (uint32_t first = 0; first < 1 << 23; first += MOST) {
+    for (uint32_t first = 0; first < 1 << 23; first += step * MOST) {
         for (uint32_t i = 0; i < MOST; i++) {
             uint32_t bits = (first + i) | (i * 2654435761u >> 24) << 23;
 
             memcpy(&a[i], &bits, 4);
         }
-        if (!run("rcp.rn.f32", "f32", 1, MOST))
+        if (!run("rcp.rn.f32 d, x", "f32", MOST))
             wrong++;
         for (uint32_t i = 0; i < MOST; i++)
             wrong += out[i] != 1.0f / a[i] && !isnan(a[i]);
     }
-    eq_u64(wrong, 0, "reciprocals of all fractions are correctly rounded");
+    eq_u64(wrong, 0, "reciprocals are correctly rounded");
 }
 
 int main(int argc, char **argv)
 {
     test_counts();
-    test_quotients(argc > 1 ? 1 : 17);
-    test_reciprocals();
+    test_lanes();
+    test_quotients(argc > 1 ? 1 : 61);
+    test_reciprocals(argc > 1 ? 1 : 8);
     return done();
 }

@@ -484,15 +484,18 @@ static uint32_t and_between(struct sel *s, uint32_t q, uint32_t x, uint32_t leas
 /*
  * Are a, b and the quotient far enough from the ends of the range that no step over- or underflows?
  * Upper words are compared as f32: their exponents from 0x7f8 on are NaNs, which are never greater,
- * and the sum is one as soon as b is. A quotient that came to nothing is not greater either.
+ * and the sum is one as soon as b is, unless it is known to be small enough. A quotient that came to nothing is not greater either.
  */
 static uint32_t can_divide64(struct sel *s, struct isa_operand a, struct isa_operand b,
-                             struct isa_operand quotient)
+                             struct isa_operand quotient, bool is_small)
 {
     uint32_t p = sel_new_pred(s), q = sel_new_pred(s), sum = sel_new(s, 1);
 
     EMIT(s, FSETP, PD(p), A(sel_abs(sel_half(a, 1))), B(sel_number(60u << 20)), MOD(FCMP, GEU));
-    EMIT(s, FFMA, D(sum), A(SEL_RZ), B(sel_half(b, 1)), C(sel_half(quotient, 1)));
+    if (is_small)
+        EMIT(s, MOV, D(sum), B(sel_half(quotient, 1)));
+    else
+        EMIT(s, FFMA, D(sum), A(SEL_RZ), B(sel_half(b, 1)), C(sel_half(quotient, 1)));
     EMIT(s, FSETP, PD(q), A(sel_abs(sel_unit(sum))), B(sel_number(1u << 20)), PA(sel_p(p)),
          MOD(FCMP, GT));
     return q;
@@ -531,6 +534,9 @@ static void divide64(struct sel *s, const struct ir_instr *in, struct isa_operan
 {
     struct isa_operand one = sel_number(one64);
     uint32_t y, e, q, r;
+    uint64_t known;
+    bool is_small =
+        in->op == IR_OP_FDIV && sel_is_number(s, in->src[1], &known) && (known >> 52 & 2047) < 2040;
 
     a = sel_unit(sel_in_whole_pair(s, a));
     b = sel_unit(sel_in_whole_pair(s, b));
@@ -549,8 +555,8 @@ static void divide64(struct sel *s, const struct ir_instr *in, struct isa_operan
     q = dmul(s, a, sel_unit(y));
     r = dfma(s, sel_not(b), sel_unit(q), a);
     EMIT(s, DFMA, D(d), A(sel_unit(r)), B(sel_unit(y)), C(sel_unit(q)));
-    unless_routine(s, sel_not(sel_p(can_divide64(s, a, b, sel_unit(d)))), "hd_div64", args, 5, d,
-                   2);
+    unless_routine(s, sel_not(sel_p(can_divide64(s, a, b, sel_unit(d), is_small))), "hd_div64",
+                   args, 5, d, 2);
 }
 
 static void root64(struct sel *s, const struct ir_instr *in, struct isa_operand a, uint32_t d)
@@ -636,6 +642,20 @@ static void select_divide64(struct sel *s, const struct ir_instr *in)
     }
 }
 
+/* sqrt and rsqrt; a subnormal number is scaled by an even power of two, which changes no bit. */
+static void special_root(struct sel *s, const struct ir_instr *in, unsigned function)
+{
+    struct isa_operand a = in_unit(s, sel_src(s, 0));
+    uint32_t p = sel_new_pred(s), x = sel_new(s, 1), d = sel_def(s, 0);
+    uint32_t back = function == ISA_MUFU_SQRT ? 0x39800000 : 0x45800000; /* 2^-12, 2^12 */
+
+    EMIT(s, FSETP, PD(p), A(sel_abs(a)), B(sel_number(0x00800000)), MOD(FCMP, LT));
+    EMIT(s, MOV, D(x), B(a));
+    EMIT(s, FMUL, D(x), A(sel_unit(x)), B(sel_number(0x4b800000)), GUARD(sel_p(p))); /* 2^24 */
+    EMIT(s, MUFU, D(d), B(sel_unit(x)), MODV(MUFU, function));
+    EMIT(s, FMUL, D(d), A(sel_unit(d)), B(sel_number(back)), GUARD(sel_p(p)));
+}
+
 /* d = f(a), with .ftz subnormal numbers on both sides are zeros */
 static void special(struct sel *s, const struct ir_instr *in, unsigned function)
 {
@@ -706,11 +726,13 @@ static bool select_special(struct sel *s, const struct ir_instr *in)
             divide32(s, in, sel_number(0x3f800000), sel_src(s, 0));
         else if (in->op == IR_OP_FSQRT && in->rnd != IR_APPROX)
             root32(s, in, sel_src(s, 0), sel_def(s, 0));
-        else
+        else if (in->op == IR_OP_FRCP || ir_has(in, IR_MOD_FTZ))
             special(s, in,
                     in->op == IR_OP_FRCP    ? ISA_MUFU_RCP
                     : in->op == IR_OP_FSQRT ? ISA_MUFU_SQRT
                                             : ISA_MUFU_RSQ);
+        else
+            special_root(s, in, in->op == IR_OP_FSQRT ? ISA_MUFU_SQRT : ISA_MUFU_RSQ);
         return true;
     default:
         return false;

@@ -139,6 +139,10 @@ static void test_lanes(void)
     eq_u64(sim_counts_f32(&counts), BLOCK / 4 * 3 * 5, "have no operation there");
     ok(run("sqrt.rn.f32 d, x", "f32", BLOCK), "roots, some of zero");
     eq_u64(sim_counts_f32(&counts), BLOCK / 4 * 3 * 6, "likewise");
+    ok(run("sqrt.approx.f32 d, x", "f32", BLOCK), "approximate roots, some of zero");
+    eq_u64(sim_counts_f32(&counts), BLOCK / 4 * 2, "which are scaled");
+    ok(run("div.rn.f64 d, x, 0d4008000000000000", "f64", BLOCK), "quotients by a number");
+    eq_u64(sim_counts_f32(&counts), 0, "which need not be looked at");
 }
 
 /* The inverse modulo 2^64 of an odd number. */

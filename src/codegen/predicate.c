@@ -1,10 +1,10 @@
 /*
- * A sum or product that is only wanted where a predicate holds, and else one of its own sources, is
- * guarded: of FADD d = a + b, SEL e = p ? d : a becomes MOV e = a, @p FADD e = e + b. The move goes
- * where a is not wanted any more.
+ * A sum or product that is only wanted where a predicate holds is guarded, when what is wanted else
+ * is one of its sources or nobody else's: of FADD d = a + b, SEL e = p ? d : a becomes MOV e = a,
+ * @p FADD e = e + b. The move goes where a is not wanted any more.
  *
- * Libraries of mathematics choose signs so, and converted branches have the form. Lanes that do not
- * want the operation do not execute it, as with the branch.
+ * Libraries of mathematics choose signs and special results so, and converted branches have the
+ * form. Lanes that do not want the operation do not execute it, as with the branch.
  */
 #include "codegen/mc.h"
 
@@ -46,31 +46,46 @@ static const struct isa_operand *operand_of(const struct mc_insn *insn, enum isa
     return &insn->isa.operands[mc_operand_of(insn->isa.op, field)];
 }
 
+struct search {
+    int64_t unit;
+    bool found;
+};
+
+static void find_write(void *context, struct mc_insn *insn, enum mc_access access, int64_t *unit,
+                       unsigned units, enum mc_class class)
+{
+    struct search *s = context;
+
+    s->found = s->found || (access == MC_WRITE && s->unit >= *unit && s->unit < *unit + units);
+}
+
 static bool is_unit(const struct isa_operand *o)
 {
     return o->kind == ISA_KIND_REG && mc_is_virtual(o->value) && !o->negate && !o->absolute;
 }
 
-static bool reads(const struct mc_insn *insn, int64_t unit)
-{
-    const struct isa_row *row = isa_row(insn->isa.op);
+/* What becomes of an instruction. */
+struct change {
+    uint32_t operation; /* of a selection: 1 + its number; it is guarded, and takes its place */
+    int64_t else_;      /* what is there for lanes that do not execute it */
+    bool where_not;
+    bool goes; /* the operation, from where it was */
+};
 
-    for (unsigned i = 0; i < row->noperands; i++)
-        if (row->operands[i].field != ISA_FIELD_D && insn->isa.operands[i].kind == ISA_KIND_REG &&
-            insn->isa.operands[i].value == unit)
-            return true;
-    return false;
-}
-
-/* The operation of the same block that makes `wanted`, for this alone, of `else_`; NULL: none. */
-static struct mc_insn *made_by(struct mc_block *b, const struct use *uses,
-                               const struct isa_operand *wanted, const struct isa_operand *else_)
+/*
+ * The operation of the same block that makes `wanted`, for this alone, where it costs no more to
+ * have `else_` in the register before: it is not read any more, but by the operation. NULL: none.
+ */
+static const struct mc_insn *made_by(struct mc_func *f, struct mc_block *b, uint32_t sel,
+                                     const struct use *uses, const struct isa_operand *wanted,
+                                     const struct isa_operand *else_)
 {
+    const struct mc_insn *insn;
     const struct use *use;
-    struct mc_insn *insn;
+    bool reads_else = false;
     enum isa_op op;
 
-    if (!is_unit(wanted) || !is_unit(else_) || uses[else_->value].writes != 1)
+    if (!is_unit(wanted) || !is_unit(else_))
         return NULL;
     use = &uses[wanted->value];
     if (use->writes != 1 || use->reads != 1 || use->block != b->id)
@@ -80,82 +95,120 @@ static struct mc_insn *made_by(struct mc_block *b, const struct use *uses,
     if ((op != ISA_FADD && op != ISA_FMUL && op != ISA_FFMA) || insn->guard != ISA_PT ||
         insn->isa.guard_not)
         return NULL;
-    return reads(insn, else_->value) ? insn : NULL;
-}
-
-/* Sources of what moves down are what they were: each has one definition. */
-static bool sources_stay(const struct mc_insn *insn, const struct use *uses)
-{
-    const struct isa_row *row = isa_row(insn->isa.op);
-
-    for (unsigned i = 0; i < row->noperands; i++) {
+    /* It moves down: nothing writes its sources between. */
+    for (unsigned i = 0; i < isa_row(op)->noperands; i++) {
         const struct isa_operand *o = &insn->isa.operands[i];
+        struct search search = {.unit = o->value, .found = o->kind == ISA_KIND_UREG};
 
-        if (row->operands[i].field != ISA_FIELD_D && o->kind == ISA_KIND_REG &&
-            mc_is_virtual(o->value) && uses[o->value].writes != 1)
-            return false;
-        if (o->kind == ISA_KIND_UREG)
-            return false;
+        if (isa_row(op)->operands[i].field == ISA_FIELD_D || o->kind == ISA_KIND_IMMEDIATE)
+            continue;
+        if (o->kind == ISA_KIND_REG && mc_is_virtual(o->value) && uses[o->value].writes != 1)
+            for (uint32_t k = use->insn + 1; k < sel && !search.found; k++)
+                mc_visit(f, &b->insns.at[k], find_write, &search);
+        if (search.found)
+            return NULL;
+        reads_else = reads_else || (o->kind == ISA_KIND_REG && o->value == else_->value);
     }
-    return true;
+    return reads_else || uses[else_->value].reads == 1 ? insn : NULL;
 }
 
-/* The operation becomes the move, and the selection the operation, which reads what was moved. */
-static void guard(struct mc_insn *made, struct mc_insn *sel, int64_t else_, bool where_not)
+/* The operation is guarded, and reads what is moved before. */
+static void guard(struct mc_insn *operation, struct mc_insn *move, const struct mc_insn *sel,
+                  const struct change *change)
 {
     const struct isa_operand d = *operand_of(sel, ISA_FIELD_D), p = *operand_of(sel, ISA_FIELD_PA);
-    struct mc_insn move = mc_move(d.value, mc_operand(ISA_KIND_REG, else_)), operation = *made;
-    const struct isa_row *row = isa_row(operation.isa.op);
+    const struct isa_row *row = isa_row(operation->isa.op);
 
     for (unsigned i = 0; i < row->noperands; i++) {
-        struct isa_operand *o = &operation.isa.operands[i];
+        struct isa_operand *o = &operation->isa.operands[i];
 
-        if (row->operands[i].field == ISA_FIELD_D || (o->kind == ISA_KIND_REG && o->value == else_))
+        if (row->operands[i].field == ISA_FIELD_D ||
+            (o->kind == ISA_KIND_REG && o->value == change->else_))
             o->value = d.value;
     }
-    move.srcloc = made->srcloc;
-    operation.guard = (uint32_t)p.value;
-    operation.isa.guard_not = p.negate != where_not;
-    *made = move;
-    *sel = operation;
+    operation->guard = (uint32_t)p.value;
+    operation->isa.guard_not = p.negate != change->where_not;
+    *move = mc_move(d.value, mc_operand(ISA_KIND_REG, change->else_));
+    move->srcloc = operation->srcloc;
 }
 
-static void guard_block(struct mc_block *b, const struct use *uses)
+/* How many operations are to be guarded. */
+static unsigned choose(struct mc_func *f, struct mc_block *b, const struct use *uses,
+                       struct change *changes)
 {
+    unsigned n = 0;
+
     for (size_t i = 0; i < b->insns.len; i++) {
-        struct mc_insn *sel = &b->insns.at[i], *made;
+        const struct mc_insn *sel = &b->insns.at[i], *made;
         const struct isa_operand *yes, *no, *p;
 
+        changes[i] = (struct change){0};
         if (sel->isa.op != ISA_SEL || sel->guard != ISA_PT || sel->isa.guard_not)
             continue;
         yes = operand_of(sel, ISA_FIELD_A);
         no = operand_of(sel, ISA_FIELD_B);
         p = operand_of(sel, ISA_FIELD_PA);
-        if (p->kind != ISA_KIND_PRED || !mc_is_virtual(p->value) || uses[p->value].writes != 1 ||
+        if (p->kind != ISA_KIND_PRED || !mc_is_virtual(p->value) ||
             uses[operand_of(sel, ISA_FIELD_D)->value].writes != 1)
             continue;
-        if ((made = made_by(b, uses, yes, no)) && sources_stay(made, uses))
-            guard(made, sel, no->value, false);
-        else if ((made = made_by(b, uses, no, yes)) && sources_stay(made, uses))
-            guard(made, sel, yes->value, true);
+        made = made_by(f, b, (uint32_t)i, uses, yes, no);
+        changes[i].where_not = !made;
+        if (!made)
+            made = made_by(f, b, (uint32_t)i, uses, no, yes);
+        if (!made)
+            continue;
+        changes[i].operation = (uint32_t)(made - b->insns.at) + 1;
+        changes[i].else_ = changes[i].where_not ? yes->value : no->value;
+        changes[made - b->insns.at].goes = true;
+        n++;
     }
+    return n;
+}
+
+static bool guard_block(struct mc_func *f, struct mc_block *b, const struct use *uses,
+                        struct change *changes)
+{
+    HD_VEC(struct mc_insn) old = {0};
+    bool ok = true;
+
+    if (!choose(f, b, uses, changes))
+        return true;
+    for (size_t i = 0; i < b->insns.len && ok; i++)
+        ok = hd_vec_push(&old, b->insns.at[i]);
+    b->insns.len = 0;
+    for (size_t i = 0; i < old.len && ok; i++) {
+        struct mc_insn operation, move;
+
+        if (changes[i].operation) {
+            operation = old.at[changes[i].operation - 1];
+            guard(&operation, &move, &old.at[i], &changes[i]);
+            ok = hd_vec_push(&b->insns, move) && hd_vec_push(&b->insns, operation);
+        } else if (!changes[i].goes) {
+            ok = hd_vec_push(&b->insns, old.at[i]);
+        }
+    }
+    hd_vec_fini(&old);
+    return ok;
 }
 
 enum hd_status predicate(struct mc_func *f)
 {
     struct count c = {.uses = hd_alloc_array(MC_UNITS + f->units.len + 1, sizeof(struct use))};
+    struct change *changes;
+    bool ok = true;
 
-    if (!c.uses)
-        return hd_error(HD_NO_MEMORY, "function %s: no memory", f->ir->name);
     mc_number(f);
-    for (size_t i = 0; i < f->blocks.len; i++)
+    changes = hd_alloc_array(f->ninsns + 1, sizeof(*changes));
+    for (size_t i = 0; i < f->blocks.len && c.uses; i++)
         for (size_t k = 0; k < f->blocks.at[i]->insns.len; k++) {
             c.block = (uint32_t)i;
             c.insn = (uint32_t)k;
             mc_visit(f, &f->blocks.at[i]->insns.at[k], count, &c);
         }
-    for (size_t i = 0; i < f->blocks.len; i++)
-        guard_block(f->blocks.at[i], c.uses);
+    ok = c.uses && changes;
+    for (size_t i = 0; i < f->blocks.len && ok; i++)
+        ok = guard_block(f, f->blocks.at[i], c.uses, changes);
+    hd_free(changes);
     hd_free(c.uses);
-    return HD_OK;
+    return ok ? HD_OK : hd_error(HD_NO_MEMORY, "function %s: no memory", f->ir->name);
 }

@@ -642,30 +642,30 @@ static void select_divide64(struct sel *s, const struct ir_instr *in)
     }
 }
 
-/* sqrt and rsqrt; a subnormal number is scaled by an even power of two, which changes no bit. */
-static void special_root(struct sel *s, const struct ir_instr *in, unsigned function)
-{
-    struct isa_operand a = in_unit(s, sel_src(s, 0));
-    uint32_t p = sel_new_pred(s), x = sel_new(s, 1), d = sel_def(s, 0);
-    uint32_t back = function == ISA_MUFU_SQRT ? 0x39800000 : 0x45800000; /* 2^-12, 2^12 */
-
-    EMIT(s, FSETP, PD(p), A(sel_abs(a)), B(sel_number(0x00800000)), MOD(FCMP, LT));
-    EMIT(s, MOV, D(x), B(a));
-    EMIT(s, FMUL, D(x), A(sel_unit(x)), B(sel_number(0x4b800000)), GUARD(sel_p(p))); /* 2^24 */
-    EMIT(s, MUFU, D(d), B(sel_unit(x)), MODV(MUFU, function));
-    EMIT(s, FMUL, D(d), A(sel_unit(d)), B(sel_number(back)), GUARD(sel_p(p)));
-}
-
-/* d = f(a), with .ftz subnormal numbers on both sides are zeros */
+/*
+ * d = f(a), with .ftz subnormal numbers on both sides are zeros. A root's subnormal operand is
+ * scaled by an even power of two, which changes no bit of the result.
+ */
 static void special(struct sel *s, const struct ir_instr *in, unsigned function)
 {
     bool ftz = ir_has(in, IR_MOD_FTZ);
+    bool scales = !ftz && (function == ISA_MUFU_SQRT || function == ISA_MUFU_RSQ);
+    uint32_t back = function == ISA_MUFU_SQRT ? 0x39800000 : 0x45800000; /* 2^-12, 2^12 */
     struct isa_operand a = sel_src(s, 0);
-    uint32_t d = sel_new(s, 1);
+    uint32_t d = sel_new(s, 1), x = sel_new(s, 1), p = sel_new_pred(s);
 
     if (ftz)
         a = flush(s, in->type, in_unit(s, a));
+    if (scales) {
+        a = in_unit(s, a);
+        EMIT(s, FSETP, PD(p), A(sel_abs(a)), B(sel_number(0x00800000)), MOD(FCMP, LT));
+        EMIT(s, MOV, D(x), B(a));
+        a = sel_unit(x);
+        EMIT(s, FMUL, D(x), A(a), B(sel_number(0x4b800000)), GUARD(sel_p(p))); /* 2^24 */
+    }
     EMIT(s, MUFU, D(d), B(a), MODV(MUFU, function));
+    if (scales)
+        EMIT(s, FMUL, D(d), A(sel_unit(d)), B(sel_number(back)), GUARD(sel_p(p)));
     if (ftz)
         d = (uint32_t)flush(s, in->type, sel_unit(d)).value;
     sel_set_units(s, in->dst[0], d);
@@ -726,13 +726,11 @@ static bool select_special(struct sel *s, const struct ir_instr *in)
             divide32(s, in, sel_number(0x3f800000), sel_src(s, 0));
         else if (in->op == IR_OP_FSQRT && in->rnd != IR_APPROX)
             root32(s, in, sel_src(s, 0), sel_def(s, 0));
-        else if (in->op == IR_OP_FRCP || ir_has(in, IR_MOD_FTZ))
+        else
             special(s, in,
                     in->op == IR_OP_FRCP    ? ISA_MUFU_RCP
                     : in->op == IR_OP_FSQRT ? ISA_MUFU_SQRT
                                             : ISA_MUFU_RSQ);
-        else
-            special_root(s, in, in->op == IR_OP_FSQRT ? ISA_MUFU_SQRT : ISA_MUFU_RSQ);
         return true;
     default:
         return false;

@@ -118,6 +118,8 @@ static void test_lanes(void)
                                  "selp.f32 d, z, x, w";
     static const char scaled[] = "mov.f32 d, x;\nsetp.leu.f32 w, x, y;\n@w bra to;\n"
                                  "mul.f32 d, x, y;\nto:\nadd.f32 d, d, 0f3f800000";
+    static const char special[] = "setp.gt.f32 w, x, y;\nfma.rn.f32 z, x, y, x;\n"
+                                  "mul.f32 d, x, y;\nselp.f32 d, z, d, w";
     unsigned wrong = 0;
 
     for (unsigned i = 0; i < BLOCK; i++) {
@@ -128,6 +130,10 @@ static void test_lanes(void)
     eq_u64(counts.by_kind[SIM_COUNT_FADD], BLOCK / 4, "by the lanes that change it");
     for (unsigned i = 0; i < BLOCK; i++)
         wrong += out[i] != (i % 4 == 1 ? -3.0f : 1.0f);
+    ok(run(special, "f32", BLOCK), "a special result");
+    eq_u64(counts.by_kind[SIM_COUNT_FFMA], BLOCK / 4, "where it is needed");
+    for (unsigned i = 0; i < BLOCK; i++)
+        wrong += out[i] != (i % 4 == 1 ? 9.0f : 2.0f);
     ok(run(scaled, "f32", BLOCK), "a product behind a branch");
     eq_u64(counts.by_kind[SIM_COUNT_FMUL], BLOCK / 4, "of the lanes that do not jump");
     for (unsigned i = 0; i < BLOCK; i++)

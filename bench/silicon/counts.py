@@ -354,7 +354,7 @@ def main():
     p.add_argument("--again", action="store_true", help="also what is there")
     p.add_argument("--out", default=os.path.join(ROOT, "docs/isa-counts.md"))
     p.add_argument("program", nargs="*")
-    args = p.parse_args()
+    args = p.parse_intermixed_args()
     args.heddle = args.heddle or os.path.join(args.build, "tools/heddle/heddle")
     for name in ("data", "work", "wheels", "build", "heddle"):
         setattr(args, name, getattr(args, name) and os.path.abspath(getattr(args, name)))

@@ -4,7 +4,9 @@
  * @p FADD e = e + b. The move goes where a is not wanted any more.
  *
  * Libraries of mathematics choose signs and special results so, and converted branches have the
- * form. Lanes that do not want the operation do not execute it, as with the branch.
+ * form. Lanes that do not want the operation do not execute it, as with the branch. Comparisons of
+ * numbers from the same computation come late, and the operation had to wait for them: where they
+ * choose, it stays as it is. Profiles of a GPU show both.
  */
 #include "codegen/mc.h"
 
@@ -16,6 +18,7 @@
 struct use {
     uint32_t writes, reads;
     uint32_t block, insn; /* the last write */
+    enum isa_op op;       /* thereof */
 };
 
 struct count {
@@ -38,6 +41,7 @@ static void count(void *context, struct mc_insn *insn, enum mc_access access, in
         use->writes++;
         use->block = c->block;
         use->insn = c->insn;
+        use->op = insn->isa.op;
     }
 }
 
@@ -141,6 +145,7 @@ static unsigned choose(struct mc_func *f, struct mc_block *b, const struct use *
     for (size_t i = 0; i < b->insns.len; i++) {
         const struct mc_insn *sel = &b->insns.at[i], *made;
         const struct isa_operand *yes, *no, *p;
+        enum isa_op test;
 
         changes[i] = (struct change){0};
         if (sel->isa.op != ISA_SEL || sel->guard != ISA_PT || sel->isa.guard_not)
@@ -148,7 +153,10 @@ static unsigned choose(struct mc_func *f, struct mc_block *b, const struct use *
         yes = operand_of(sel, ISA_FIELD_A);
         no = operand_of(sel, ISA_FIELD_B);
         p = operand_of(sel, ISA_FIELD_PA);
-        if (p->kind != ISA_KIND_PRED || !mc_is_virtual(p->value) ||
+        if (p->kind != ISA_KIND_PRED || !mc_is_virtual(p->value) || uses[p->value].writes != 1)
+            continue;
+        test = uses[p->value].op;
+        if ((test != ISA_ISETP && test != ISA_LOP3) ||
             uses[operand_of(sel, ISA_FIELD_D)->value].writes != 1)
             continue;
         made = made_by(f, b, (uint32_t)i, uses, yes, no);

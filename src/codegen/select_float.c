@@ -484,18 +484,15 @@ static uint32_t and_between(struct sel *s, uint32_t q, uint32_t x, uint32_t leas
 /*
  * Are a, b and the quotient far enough from the ends of the range that no step over- or underflows?
  * Upper words are compared as f32: their exponents from 0x7f8 on are NaNs, which are never greater,
- * and the sum is one as soon as b is, unless it is known to be small enough. A quotient that came to nothing is not greater either.
+ * and the sum is one as soon as b is. A quotient that came to nothing is not greater either.
  */
 static uint32_t can_divide64(struct sel *s, struct isa_operand a, struct isa_operand b,
-                             struct isa_operand quotient, bool is_small)
+                             struct isa_operand quotient)
 {
     uint32_t p = sel_new_pred(s), q = sel_new_pred(s), sum = sel_new(s, 1);
 
     EMIT(s, FSETP, PD(p), A(sel_abs(sel_half(a, 1))), B(sel_number(60u << 20)), MOD(FCMP, GEU));
-    if (is_small)
-        EMIT(s, MOV, D(sum), B(sel_half(quotient, 1)));
-    else
-        EMIT(s, FFMA, D(sum), A(SEL_RZ), B(sel_half(b, 1)), C(sel_half(quotient, 1)));
+    EMIT(s, FFMA, D(sum), A(SEL_RZ), B(sel_half(b, 1)), C(sel_half(quotient, 1)));
     EMIT(s, FSETP, PD(q), A(sel_abs(sel_unit(sum))), B(sel_number(1u << 20)), PA(sel_p(p)),
          MOD(FCMP, GT));
     return q;
@@ -534,9 +531,6 @@ static void divide64(struct sel *s, const struct ir_instr *in, struct isa_operan
 {
     struct isa_operand one = sel_number(one64);
     uint32_t y, e, q, r;
-    uint64_t known;
-    bool is_small =
-        in->op == IR_OP_FDIV && sel_is_number(s, in->src[1], &known) && (known >> 52 & 2047) < 2040;
 
     a = sel_unit(sel_in_whole_pair(s, a));
     b = sel_unit(sel_in_whole_pair(s, b));
@@ -555,8 +549,8 @@ static void divide64(struct sel *s, const struct ir_instr *in, struct isa_operan
     q = dmul(s, a, sel_unit(y));
     r = dfma(s, sel_not(b), sel_unit(q), a);
     EMIT(s, DFMA, D(d), A(sel_unit(r)), B(sel_unit(y)), C(sel_unit(q)));
-    unless_routine(s, sel_not(sel_p(can_divide64(s, a, b, sel_unit(d), is_small))), "hd_div64",
-                   args, 5, d, 2);
+    unless_routine(s, sel_not(sel_p(can_divide64(s, a, b, sel_unit(d)))), "hd_div64", args, 5, d,
+                   2);
 }
 
 static void root64(struct sel *s, const struct ir_instr *in, struct isa_operand a, uint32_t d)

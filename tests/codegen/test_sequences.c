@@ -114,11 +114,13 @@ static void test_counts(void)
 /* Lanes that do not want an operation do not execute it; nor those that a routine serves. */
 static void test_lanes(void)
 {
-    static const char chosen[] = "setp.gt.f32 w, x, y;\nsub.f32 z, 0f00000000, x;\n"
-                                 "selp.f32 d, z, x, w";
-    static const char scaled[] = "mov.f32 d, x;\nsetp.leu.f32 w, x, y;\n@w bra to;\n"
-                                 "mul.f32 d, x, y;\nto:\nadd.f32 d, d, 0f3f800000";
-    static const char special[] = "setp.gt.f32 w, x, y;\nfma.rn.f32 z, x, y, x;\n"
+    static const char chosen[] =
+        "and.b32 c, i, 3;\nsetp.eq.u32 w, c, 1;\nsub.f32 z, 0f00000000, x;\n"
+        "selp.f32 d, z, x, w";
+    static const char scaled[] =
+        "and.b32 c, i, 3;\nsetp.ne.u32 w, c, 1;\nmov.f32 d, x;\n@w bra to;\n"
+        "mul.f32 d, x, y;\nto:\nadd.f32 d, d, 0f3f800000";
+    static const char special[] = "and.b32 c, i, 3;\nsetp.eq.u32 w, c, 1;\nfma.rn.f32 z, x, y, x;\n"
                                   "mul.f32 d, x, y;\nselp.f32 d, z, d, w";
     unsigned wrong = 0;
 
@@ -138,7 +140,10 @@ static void test_lanes(void)
     eq_u64(counts.by_kind[SIM_COUNT_FMUL], BLOCK / 4, "of the lanes that do not jump");
     for (unsigned i = 0; i < BLOCK; i++)
         wrong += out[i] != (i % 4 == 1 ? 7.0f : 2.0f);
-    eq_u64(wrong, 0, "both are right");
+    eq_u64(wrong, 0, "all are right");
+    ok(run("setp.gt.f32 w, x, y;\nsub.f32 z, 0f00000000, x;\nselp.f32 d, z, x, w", "f32", BLOCK),
+       "a sign is chosen by a comparison that is late");
+    eq_u64(counts.by_kind[SIM_COUNT_FADD], BLOCK, "nobody waits for it");
     for (unsigned i = 0; i < BLOCK; i++)
         a[i] = i % 4 ? 1.5f : 0.0f;
     ok(run("rcp.rn.f32 d, x", "f32", BLOCK), "reciprocals, some of zero");
@@ -147,8 +152,6 @@ static void test_lanes(void)
     eq_u64(sim_counts_f32(&counts), BLOCK / 4 * 3 * 6, "likewise");
     ok(run("sqrt.approx.f32 d, x", "f32", BLOCK), "approximate roots, some of zero");
     eq_u64(sim_counts_f32(&counts), BLOCK / 4 * 2, "which are scaled");
-    ok(run("div.rn.f64 d, x, 0d4008000000000000", "f64", BLOCK), "quotients by a number");
-    eq_u64(sim_counts_f32(&counts), 0, "which need not be looked at");
 }
 
 /* The inverse modulo 2^64 of an odd number. */

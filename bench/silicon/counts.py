@@ -349,7 +349,7 @@ def main():
     p.add_argument("--cuda", default="/usr/local/cuda", help="an installed toolkit")
     p.add_argument("--build", default=os.path.join(ROOT, "build"))
     p.add_argument("--heddle", help="default: the build's")
-    p.add_argument("--most", type=float, default=6e8, help="instructions of warps that a program may need, about")
+    p.add_argument("--most", type=float, default=1.4e9, help="instructions of warps that a program may need, about")
     p.add_argument("--limit", type=float, default=60, help="seconds for a program")
     p.add_argument("--again", action="store_true", help="also what is there")
     p.add_argument("--out", default=os.path.join(ROOT, "docs/isa-counts.md"))

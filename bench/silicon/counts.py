@@ -8,8 +8,9 @@
 
 CLONE: gpuFLOPBench, https://github.com/Scientific-Computing-Lab/gpuFLOPBench, commit 4738733b (MIT): HeCBench's programs, how
 they were compiled, and what Nsight Compute counted of the first two launches of each kernel. They were compiled by clang 18
-with CUDA 12.6, which `build` does with clang 19: the PTX stays, and `run` executes it on the simulated GPU (HEDDLE_DEVICE=sim,
-HEDDLE_SIM=counts) until every kernel has had its launches, or S seconds are over. Nothing fetched is part of this repository.
+with CUDA 12.6, which `build` does with clang 19, or what --clang says: the PTX stays, and `run` executes it on the simulated GPU
+(HEDDLE_DEVICE=sim, HEDDLE_SIM=counts) until every kernel has had its launches, or S seconds are over. Clang 18 makes other PTX of
+some programs. Nothing fetched is part of this repository.
 
 `toolkit` makes a folder that clang takes for CUDA 12.6 of unpacked wheels from PyPI (nvidia-cuda-runtime-cu12, nvidia-cuda-nvcc-cu12,
 nvidia-cuda-cccl-cu12, 12.6) and an installed toolkit, for fatbinary and headers of libraries.
@@ -34,13 +35,16 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
 CLOCK_GHZ = 1.44  # of the profiled GPU
 F32, F64 = ("fadd", "fmul", "ffma"), ("dadd", "dmul", "dfma")
-# Operations of f32 in a cycle below which the rounding of the profile, a hundredth for each of three counters, is over 1 %.
-LEAST_RATE = 1.5
+# Operations in a cycle below which the rounding of the profile to hundredths, of each of three counters, is over 1 %, 3 % at most.
+LEAST_RATE = 0.5
 # What is known of launches that differ by more than 2 %; programs.
 CAUSES = {
     "affine-cuda": "sines and cosines of constants: our compiler folds them, the vendor's assembler computes them in each thread",
     "ldpc-cuda": "magnitudes that are kept (`fabsf`): a sum with zero there, an operation on bits here",
-    "mrc-cuda": "a negated factor: a sum with zero there, part of the product here",
+    "haccmk-cuda": "one operation less in each round of the loop: not known which",
+    "mrc-cuda": "clang 19 rewrites a comparison; with the PTX of clang 18 the ratio is 1.000",
+    "s3d-cuda": "one kernel of 21 is off: not known why",
+    "softmax-fused-cuda": "one operation less in each exponential: not known which",
     "tsne-cuda": "logarithms of zero: the special function unit there wants it scaled, a product and a sum; ours takes it as it is",
 }
 
@@ -126,8 +130,7 @@ def commands_of(args):
             return text.replace(os.path.dirname(folder), args.data).replace("/usr/local/cuda-12.6", os.path.join(args.work, "cuda"))
 
         words = [here(word) for word in shlex.split(entry["command"])]
-        words[0] = "clang++-19" if "clang++" in words[0] else "clang-19"
-        found[program[1]].append((words, here(entry["file"])))
+        found[program[1]].append((shlex.split(args.clang) + (words[1:] if "clang" in words[0] else words), here(entry["file"])))
     return found
 
 
@@ -143,7 +146,7 @@ def build_program(args, program, commands):
                               capture_output=True, text=True, check=False)
         if done.returncode:
             return next((line for line in done.stderr.splitlines() if "error" in line), "clang fails")
-    words = ["clang++-19"] + objects + ["-o", os.path.join(args.work, "bin", program)] + ["-L" + d for d in libraries]
+    words = ["g++"] + objects + ["-o", os.path.join(args.work, "bin", program)] + ["-L" + d for d in libraries]
     words += ["-Wl,--as-needed", "-Wl,--unresolved-symbols=ignore-in-shared-libs"]
     words += ["-lcudart", "-lcublas", "-lcublasLt", "-lcurand", "-lcufft", "-lcusparse", "-lcusolver", "-lcuda", "-lpthread", "-ldl", "-lrt", "-lm", "-lgomp", "-lz"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -285,6 +288,8 @@ def share(values, bound):
 
 
 def shares(name, values):
+    if not values:
+        return f"| {name} | 0 | - | - | - | - |"
     worst = max(values, key=lambda v: abs(v - 1))
     middle = sorted(values)[len(values) // 2]
     return f"| {name} | {len(values)} | {share(values, 0.02)} | {share(values, 0.1)} | {middle:.3f} | {worst:.2f} |"
@@ -348,6 +353,7 @@ def main():
     p.add_argument("--wheels", help="unpacked wheels of CUDA 12.6")
     p.add_argument("--cuda", default="/usr/local/cuda", help="an installed toolkit")
     p.add_argument("--build", default=os.path.join(ROOT, "build"))
+    p.add_argument("--clang", default="clang++-19", help="the compiler and options of its own")
     p.add_argument("--heddle", help="default: the build's")
     p.add_argument("--most", type=float, default=1.4e9, help="instructions of warps that a program may need, about")
     p.add_argument("--limit", type=float, default=60, help="seconds for a program")

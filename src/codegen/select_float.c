@@ -545,6 +545,16 @@ static void divide64(struct sel *s, const struct ir_instr *in, struct isa_operan
     e = dfma(s, sel_unit(e), sel_unit(e), sel_unit(e));
     y = dfma(s, sel_unit(y), sel_unit(e), sel_unit(y));
     e = dfma(s, sel_not(b), sel_unit(y), one);
+    if (in->op == IR_OP_FRCP) {
+        uint32_t exponent = sel_new(s, 1), fits;
+
+        EMIT(s, DFMA, D(d), A(sel_unit(y)), B(sel_unit(e)), C(sel_unit(y)));
+        EMIT(s, LOP3, D(exponent), A(sel_half(b, 1)), B(sel_number(0x7ff00000)),
+             NUMBER(LUT, LUT_AND));
+        fits = and_between(s, ISA_PT, exponent, 3u << 20, 2035u << 20);
+        unless_routine(s, sel_not(sel_p(fits)), "hd_div64", args, 5, d, 2);
+        return;
+    }
     y = dfma(s, sel_unit(y), sel_unit(e), sel_unit(y));
     q = dmul(s, a, sel_unit(y));
     r = dfma(s, sel_not(b), sel_unit(q), a);

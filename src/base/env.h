@@ -58,7 +58,7 @@ enum hd_env_kind {
     X("HEDDLE_WATCHDOG", COUNT, "0 to 86400", "seconds for which the threads of a launch may do nothing but wait for each other: then it ends with cudaErrorLaunchTimeout and a message that says who waits where; default: 0, for ever") \
     X("HEDDLE_GDBSERVER", TEXT, "", "where a debugger will connect, `unix:PATH` or `HOST:PORT`: the program waits for it before main(); set by `heddle run --gdbserver` and `heddle gdb`") \
     X("HEDDLE_GDB_LOST", CHOICE, "go-on, end", "what a program does when its debugger goes without a word, or does not come within a minute; default: go-on, and wait for it; set by `heddle gdb`") \
-    X("HEDDLE_SIM", CHOICE, "hazards", "what the sim device checks: hazards: a launch fails where control fields let an instruction read, or overwrite, a register too early") \
+    X("HEDDLE_SIM", CHOICE, "hazards, counts", "what the sim device does besides: hazards: a launch fails where control fields let an instruction read, or overwrite, a register too early; counts: a line in the log for each launch, of the instructions of our own set that it executed") \
     X("HEDDLE_STRICT", CHOICE, "0, 1", "1: kernels may only touch what a discrete GPU could; see docs/core.md") \
     X("HEDDLE_MACHINE", CHOICE, "default, t4, a100, rtx3090, l40, rtx4090, h100, h200, b200, rtx5090", "machine the device identifies as: its compute capability, limits and number of SMs, as in spec/machines.def; default: compute capability 12.0 and an SM per worker thread") \
     X("HEDDLE_MMA", CHOICE, "chain, sm_70, sm_75, sm_80, sm_89, sm_90, sm_100, sm_120", "whose tensor cores' sums matrix instructions have, to the bit, see docs/decisions/0157; default: HEDDLE_MACHINE's, else chain, fused multiply-adds in the order of k") \

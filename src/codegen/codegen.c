@@ -49,6 +49,8 @@ static enum hd_status allocate(struct codegen_unit *unit, const struct ir_func *
         most = CODEGEN_ROUTINE_REGS;
     HD_TRY(select_func(unit, func, f));
     dump(f, "selected");
+    if (codegen_does(f->settings, CODEGEN_PREDICATE))
+        HD_TRY(predicate(f));
     if (codegen_does(f->settings, CODEGEN_COALESCE)) {
         HD_TRY(coalesce(f));
         dump(f, "coalesced");

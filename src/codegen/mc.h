@@ -170,6 +170,8 @@ enum hd_status converge_compute(const struct ir_func *func, struct hd_arena *are
 struct codegen_unit;
 enum hd_status select_func(struct codegen_unit *unit, const struct ir_func *func,
                            struct mc_func *out) HD_MUST_CHECK;
+/* predicate.c: operations that only some lanes want, at the end of select_func(). */
+enum hd_status predicate(struct mc_func *f) HD_MUST_CHECK;
 /* live.c: where each unit is live. */
 struct live_segment {
     uint32_t start, end; /* half positions: instruction n reads at 2n, writes at 2n + 1 */

@@ -355,24 +355,81 @@ static void unless_routine(struct sel *s, struct isa_operand p, const char *name
     sel_meet(s, done, barrier);
 }
 
-/* Newton's steps; the last one is correctly rounded where FCHK says nothing. */
+/*
+ * Where p holds, what the routine says, in d, and nothing else is executed: until it ends with
+ * others_end(), what comes is for the others.
+ */
+struct others {
+    struct mc_block *done;
+    uint32_t barrier;
+};
+
+static struct others others_begin(struct sel *s, struct isa_operand p, const char *name,
+                                  const struct isa_operand *args, unsigned nargs, uint32_t d)
+{
+    struct mc_block *slow = sel_block(s), *fast = sel_block(s);
+    struct others o = {.done = sel_block(s)};
+
+    o.barrier = sel_part(s, o.done);
+    sel_branch(s, p, slow, fast);
+    s->b = slow;
+    sel_routine(s, name, args, nargs, d, 1);
+    sel_jump(s, o.done);
+    s->b = fast;
+    return o;
+}
+
+static void others_end(struct sel *s, struct others o)
+{
+    sel_jump(s, o.done);
+    sel_meet(s, o.done, o.barrier);
+}
+
+/*
+ * A reciprocal to the last bit, a quotient, and what it lacks: correctly rounded where FCHK says
+ * nothing. Only where a / b is within 3 / 2b ulp of the middle between two numbers could it be
+ * wrong, and it is right for each of these (tests/codegen/test_sequences.c).
+ */
 static void divide_near(struct sel *s, const struct ir_instr *in, uint32_t d, struct isa_operand a,
                         struct isa_operand b)
 {
-    uint32_t y0 = sel_new(s, 1), e0 = sel_new(s, 1), y = sel_new(s, 1), q0 = sel_new(s, 1);
-    uint32_t e1 = sel_new(s, 1), q1 = sel_new(s, 1), e2 = sel_new(s, 1), p = sel_new_pred(s);
+    uint32_t y0 = sel_new(s, 1), e = sel_new(s, 1), y = sel_new(s, 1), q = sel_new(s, 1);
+    uint32_t rest = sel_new(s, 1), p = sel_new_pred(s);
     struct isa_operand args[] = {a, b, mode_of(in)};
 
     EMIT(s, MUFU, D(y0), B(b), MOD(MUFU, RCP));
     EMIT(s, FCHK, PD(p), A(a), B(b), MOD(CHK, DIVIDE));
-    EMIT(s, FFMA, D(e0), A(sel_not(b)), B(sel_unit(y0)), C(sel_number(0x3f800000)));
-    EMIT(s, FFMA, D(y), A(sel_unit(y0)), B(sel_unit(e0)), C(sel_unit(y0)));
-    EMIT(s, FFMA, D(q0), A(a), B(sel_unit(y)), C(SEL_RZ));
-    EMIT(s, FFMA, D(e1), A(sel_not(b)), B(sel_unit(q0)), C(a));
-    EMIT(s, FFMA, D(q1), A(sel_unit(y)), B(sel_unit(e1)), C(sel_unit(q0)));
-    EMIT(s, FFMA, D(e2), A(sel_not(b)), B(sel_unit(q1)), C(a));
-    EMIT(s, FFMA, D(d), A(sel_unit(y)), B(sel_unit(e2)), C(sel_unit(q1)));
+    EMIT(s, FFMA, D(e), A(sel_not(b)), B(sel_unit(y0)), C(sel_number(0x3f800000)));
+    EMIT(s, FFMA, D(y), A(sel_unit(y0)), B(sel_unit(e)), C(sel_unit(y0)));
+    EMIT(s, FFMA, D(q), A(a), B(sel_unit(y)), C(SEL_RZ));
+    EMIT(s, FFMA, D(rest), A(sel_not(b)), B(sel_unit(q)), C(a));
+    EMIT(s, FFMA, D(d), A(sel_unit(y)), B(sel_unit(rest)), C(sel_unit(q)));
     unless_routine(s, sel_p(p), "hd_div32", args, 3, d, 1);
+}
+
+/*
+ * One of Newton's steps from a guess of almost all bits; exponents 1 to 252 of b have normal ones.
+ * Operations are those that profiles of a GPU show: the error is negated by one of its own.
+ */
+static void reciprocal_near(struct sel *s, const struct ir_instr *in, uint32_t d,
+                            struct isa_operand b)
+{
+    uint32_t y = sel_new(s, 1), minus = sel_new(s, 1), e = sel_new(s, 1), p = sel_new_pred(s);
+    uint32_t exponent = sel_new(s, 1), field = sel_new(s, 1);
+    struct isa_operand args[] = {sel_number(0x3f800000), b, mode_of(in)};
+
+    struct others others;
+
+    EMIT(s, IADD3, D(exponent), A(b), B(sel_number(3u << 23)));
+    EMIT(s, LOP3, D(field), A(sel_unit(exponent)), B(sel_number(0x7f800000)), NUMBER(LUT, LUT_AND));
+    EMIT(s, ISETP, PD(p), A(sel_unit(field)), B(sel_number(0x01ffffff)), MOD(CMP, LE),
+         MOD(SIGN, U32));
+    others = others_begin(s, sel_p(p), "hd_div32", args, 3, d);
+    EMIT(s, MUFU, D(y), B(b), MOD(MUFU, RCP));
+    EMIT(s, FFMA, D(minus), A(b), B(sel_unit(y)), C(sel_number(0xbf800000)));
+    EMIT(s, FADD, D(e), A(sel_not(sel_unit(minus))), B(sel_not(SEL_RZ)));
+    EMIT(s, FFMA, D(d), A(sel_unit(y)), B(sel_unit(e)), C(sel_unit(y)));
+    others_end(s, others);
 }
 
 static struct isa_operand in_unit(struct sel *s, struct isa_operand o)
@@ -390,9 +447,13 @@ static void divide32(struct sel *s, const struct ir_instr *in, struct isa_operan
         sel_routine(s, "hd_div32", args, 3, d, 1);
         return;
     }
-    a = in_unit(s, a);
     b = in_unit(s, b);
-    if (in->rnd != IR_APPROX || in->op != IR_OP_FDIV) {
+    if (in->op == IR_OP_FRCP) {
+        reciprocal_near(s, in, d, b);
+        return;
+    }
+    a = in_unit(s, a);
+    if (in->rnd != IR_APPROX) {
         divide_near(s, in, d, a, b);
         return;
     }
@@ -420,23 +481,21 @@ static uint32_t and_between(struct sel *s, uint32_t q, uint32_t x, uint32_t leas
     return p;
 }
 
-static uint32_t exponent64(struct sel *s, struct isa_operand a)
+/*
+ * Are a, b and the quotient far enough from the ends of the range that no step over- or underflows?
+ * Upper words are compared as f32: their exponents from 0x7f8 on are NaNs, which are never greater,
+ * and the sum is one as soon as b is. A quotient that came to nothing is not greater either.
+ */
+static uint32_t can_divide64(struct sel *s, struct isa_operand a, struct isa_operand b,
+                             struct isa_operand quotient)
 {
-    uint32_t d = sel_new(s, 1);
+    uint32_t p = sel_new_pred(s), q = sel_new_pred(s), sum = sel_new(s, 1);
 
-    EMIT(s, LOP3, D(d), A(sel_half(a, 1)), B(sel_number(0x7ff00000)), NUMBER(LUT, LUT_AND));
-    return d;
-}
-
-/* Are both far enough from the ends of the range that no step over- or underflows? */
-static uint32_t can_divide64(struct sel *s, struct isa_operand a, struct isa_operand b)
-{
-    uint32_t xa = exponent64(s, a), xb = exponent64(s, b), ratio = sel_new(s, 1);
-    uint32_t p = and_between(s, ISA_PT, xa, 60u << 20, 1987u << 20);
-
-    p = and_between(s, p, xb, 3u << 20, 2035u << 20);
-    EMIT(s, IADD3, D(ratio), A(sel_unit(xa)), B(sel_not(sel_unit(xb))));
-    return and_between(s, p, ratio, 0 - (1000u << 20), 2000u << 20);
+    EMIT(s, FSETP, PD(p), A(sel_abs(sel_half(a, 1))), B(sel_number(60u << 20)), MOD(FCMP, GEU));
+    EMIT(s, FFMA, D(sum), A(SEL_RZ), B(sel_half(b, 1)), C(sel_half(quotient, 1)));
+    EMIT(s, FSETP, PD(q), A(sel_abs(sel_unit(sum))), B(sel_number(1u << 20)), PA(sel_p(p)),
+         MOD(FCMP, GT));
+    return q;
 }
 
 static uint32_t dfma(struct sel *s, struct isa_operand a, struct isa_operand b,
@@ -486,11 +545,22 @@ static void divide64(struct sel *s, const struct ir_instr *in, struct isa_operan
     e = dfma(s, sel_unit(e), sel_unit(e), sel_unit(e));
     y = dfma(s, sel_unit(y), sel_unit(e), sel_unit(y));
     e = dfma(s, sel_not(b), sel_unit(y), one);
+    if (in->op == IR_OP_FRCP) {
+        uint32_t exponent = sel_new(s, 1), fits;
+
+        EMIT(s, DFMA, D(d), A(sel_unit(y)), B(sel_unit(e)), C(sel_unit(y)));
+        EMIT(s, LOP3, D(exponent), A(sel_half(b, 1)), B(sel_number(0x7ff00000)),
+             NUMBER(LUT, LUT_AND));
+        fits = and_between(s, ISA_PT, exponent, 3u << 20, 2035u << 20);
+        unless_routine(s, sel_not(sel_p(fits)), "hd_div64", args, 5, d, 2);
+        return;
+    }
     y = dfma(s, sel_unit(y), sel_unit(e), sel_unit(y));
     q = dmul(s, a, sel_unit(y));
     r = dfma(s, sel_not(b), sel_unit(q), a);
     EMIT(s, DFMA, D(d), A(sel_unit(r)), B(sel_unit(y)), C(sel_unit(q)));
-    unless_routine(s, sel_not(sel_p(can_divide64(s, a, b))), "hd_div64", args, 5, d, 2);
+    unless_routine(s, sel_not(sel_p(can_divide64(s, a, b, sel_unit(d)))), "hd_div64", args, 5, d,
+                   2);
 }
 
 static void root64(struct sel *s, const struct ir_instr *in, struct isa_operand a, uint32_t d)
@@ -518,6 +588,7 @@ static void root64(struct sel *s, const struct ir_instr *in, struct isa_operand 
 static void root32(struct sel *s, const struct ir_instr *in, struct isa_operand a, uint32_t d)
 {
     uint32_t y = sel_new(s, 1), q = sel_new(s, 1), h = sel_new(s, 1), r = sel_new(s, 1), fits;
+    struct others others;
 
     a = sel_unit(sel_in_unit(s, a));
     struct isa_operand args[] = {a, mode_of(in)};
@@ -525,13 +596,14 @@ static void root32(struct sel *s, const struct ir_instr *in, struct isa_operand 
         sel_routine(s, "hd_sqrt32", args, 2, d, 1);
         return;
     }
+    fits = and_between(s, ISA_PT, (uint32_t)a.value, 0x0d000000, 0x72800000);
+    others = others_begin(s, sel_not(sel_p(fits)), "hd_sqrt32", args, 2, d);
     EMIT(s, MUFU, D(y), B(a), MOD(MUFU, RSQ));
     EMIT(s, FMUL, D(q), A(a), B(sel_unit(y)));
     EMIT(s, FMUL, D(h), A(sel_unit(y)), B(sel_number(0x3f000000)));
     EMIT(s, FFMA, D(r), A(sel_not(sel_unit(q))), B(sel_unit(q)), C(a));
     EMIT(s, FFMA, D(d), A(sel_unit(r)), B(sel_unit(h)), C(sel_unit(q)));
-    fits = and_between(s, ISA_PT, (uint32_t)a.value, 0x0d000000, 0x72800000);
-    unless_routine(s, sel_not(sel_p(fits)), "hd_sqrt32", args, 2, d, 1);
+    others_end(s, others);
 }
 
 /* Approximations of f64 take the upper word, and give it. */
@@ -574,16 +646,30 @@ static void select_divide64(struct sel *s, const struct ir_instr *in)
     }
 }
 
-/* d = f(a), with .ftz subnormal numbers on both sides are zeros */
+/*
+ * d = f(a), with .ftz subnormal numbers on both sides are zeros. A root's subnormal operand is
+ * scaled by an even power of two, which changes no bit of the result.
+ */
 static void special(struct sel *s, const struct ir_instr *in, unsigned function)
 {
     bool ftz = ir_has(in, IR_MOD_FTZ);
+    bool scales = !ftz && (function == ISA_MUFU_SQRT || function == ISA_MUFU_RSQ);
+    uint32_t back = function == ISA_MUFU_SQRT ? 0x39800000 : 0x45800000; /* 2^-12, 2^12 */
     struct isa_operand a = sel_src(s, 0);
-    uint32_t d = sel_new(s, 1);
+    uint32_t d = sel_new(s, 1), x = sel_new(s, 1), p = sel_new_pred(s);
 
     if (ftz)
         a = flush(s, in->type, in_unit(s, a));
+    if (scales) {
+        a = in_unit(s, a);
+        EMIT(s, FSETP, PD(p), A(sel_abs(a)), B(sel_number(0x00800000)), MOD(FCMP, LT));
+        EMIT(s, MOV, D(x), B(a));
+        a = sel_unit(x);
+        EMIT(s, FMUL, D(x), A(a), B(sel_number(0x4b800000)), GUARD(sel_p(p))); /* 2^24 */
+    }
     EMIT(s, MUFU, D(d), B(a), MODV(MUFU, function));
+    if (scales)
+        EMIT(s, FMUL, D(d), A(sel_unit(d)), B(sel_number(back)), GUARD(sel_p(p)));
     if (ftz)
         d = (uint32_t)flush(s, in->type, sel_unit(d)).value;
     sel_set_units(s, in->dst[0], d);

@@ -209,8 +209,12 @@ static enum sim_step late_step(struct sim_warp *w, const struct sim_op *op, uint
     return step;
 }
 
-/* Runs groups of the warp for at most so many operations; how many they were. */
-static uint32_t group_run(struct sim_warp *w, uint32_t most)
+/*
+ * Runs groups of the warp for at most so many operations; how many they were. `watched`: somebody
+ * wants to know of each, or when its results come.
+ */
+static inline __attribute__((always_inline)) uint32_t group_run(struct sim_warp *w, uint32_t most,
+                                                                bool watched)
 {
     const struct sim_op *ops = w->run->program->ops;
     uint32_t n = 0;
@@ -224,21 +228,28 @@ static uint32_t group_run(struct sim_warp *w, uint32_t most)
 
         n++;
         w->run->steps++;
-        if (w->hazards && !g->again && !sim_hazards_issue(w, op, mask))
+        if (watched && w->hazards && !g->again && !sim_hazards_issue(w, op, mask))
             break;
-        if (w->late) {
+        if (watched && w->late) {
             sim_late_begin(w, op);
             lanes = op->is_uniform_guard ? -(w->upred >> op->guard & 1u) : w->pred[op->guard];
             mask = g->mask & (lanes ^ op->guard_not);
         }
+        if (watched && w->run->executed && !g->again) {
+            struct sim_executed *executed = &w->run->executed[g->pc];
+
+            executed->warps++;
+            executed->lanes += (unsigned)__builtin_popcount(g->mask);
+            executed->on += (unsigned)__builtin_popcount(mask);
+        }
         g->again = false;
         if (!mask) {
-            if (w->late && !sim_late_pass(w, op))
+            if (watched && w->late && !sim_late_pass(w, op))
                 break;
             g->pc++;
             continue;
         }
-        if (w->late)
+        if (watched && w->late)
             step = late_step(w, op, mask);
         else
             step = op->exec(w, op, mask);
@@ -272,7 +283,7 @@ static bool warp_turn(struct sim_warp *w)
 {
     struct sim_run *run = w->run;
     uint32_t left = turn_of(run, w->cta);
-    bool any = false;
+    bool watched = w->hazards || w->late || run->executed, any = false;
 
     sim_settle_cluster(w);
     if (!w->ngroups || (w->groups[w->current].wait != SIM_RUNS && !group_next(w)))
@@ -280,7 +291,7 @@ static bool warp_turn(struct sim_warp *w)
     while (left && run->status == HD_OK && w->ngroups) {
         bool waited = w->has_waited;
         uint32_t most = w->ngroups > 1 ? HD_MIN(left, (uint32_t)GROUP_TURN) : left;
-        uint32_t n = group_run(w, most);
+        uint32_t n = watched ? group_run(w, most, true) : group_run(w, most, false);
 
         any = true;
         left -= HD_MIN(n, left);

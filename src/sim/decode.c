@@ -329,6 +329,11 @@ uint32_t sim_program_registers(const struct sim_program *p)
     return p->registers;
 }
 
+bool sim_program_counts(const struct sim_program *p)
+{
+    return p->kernel.counts;
+}
+
 uint32_t sim_program_frame_B(const struct sim_program *p)
 {
     return p->local_B;

@@ -332,7 +332,10 @@ static enum hd_status run_init(struct sim_run *run)
     run->local_B = sim_program_local_B(run->program, l->stack_B);
     run->local_step_B = hd_align_up(run->local_B, HD_MAX(window->local_align_B, 128u));
     HD_TRY(literals_bank(run));
-    if (launch_bank(run) && functions_bank(run) && consts_fill(run))
+    if (run->program->kernel.counts)
+        run->executed = hd_alloc_array(run->program->nops + 1u, sizeof(*run->executed));
+    if (launch_bank(run) && functions_bank(run) && consts_fill(run) &&
+        (run->executed || !run->program->kernel.counts))
         return HD_OK;
     return hd_error(HD_NO_MEMORY, "kernel %s: no memory for its constants",
                     run->program->kernel.name);
@@ -344,6 +347,7 @@ static void run_fini(struct sim_run *run)
     for (unsigned i = 0; i < HD_COUNT_OF(run->banks); i++)
         hd_free(run->banks[i].at);
     free(run->consts);
+    hd_free(run->executed);
 }
 
 static enum hd_status check_launch(const struct sim_program *p, const struct interp_launch *l)
@@ -394,10 +398,10 @@ enum hd_status sim_launch(const struct sim_program *program, const struct interp
         _mm_setcsr(before);
 #endif
     }
+    if (out_counts)
+        sim_counts_of(&run, out_counts);
     run_fini(&run);
     if (out_fault)
         *out_fault = run.fault;
-    if (out_counts)
-        *out_counts = (struct sim_counts){.warp_instructions = run.steps};
     return status;
 }

@@ -30,6 +30,7 @@ struct sim_kernel {
     bool checks_hazards; /* launches stop where control fields let an instruction read too early */
     bool
         late_results; /* who reads too early reads the old value (sim/late.h); not with the above */
+    bool counts;      /* launches count by instruction, which costs time */
 };
 
 /* HD_NOT_SUPPORTED: it is no kernel that can be launched. */
@@ -46,14 +47,57 @@ void sim_program_destroy(struct sim_program *program);
 
 /* As the code says them. */
 uint32_t sim_program_registers(const struct sim_program *program);
+bool sim_program_counts(const struct sim_program *program);
 uint32_t sim_program_frame_B(const struct sim_program *program);
 /* Bytes of local memory that each thread of a launch has; stack_B: as in struct interp_launch. */
 uint64_t sim_program_local_B(const struct sim_program *program, uint64_t stack_B);
 
-/* Counts of a launch. */
-struct sim_counts {
-    uint64_t warp_instructions;
+/*
+ * Kinds of thread instructions: name, and what Nsight Compute's metrics call it,
+ * smsp__sass_thread_inst_executed_op_..._pred_on, which has none for the last two. A packed
+ * instruction of f32 is two operations, one of halves is one.
+ */
+#define SIM_COUNT_LIST(X)                                                                          \
+    X(FADD, "fadd")                                                                                \
+    X(FMUL, "fmul")                                                                                \
+    X(FFMA, "ffma")                                                                                \
+    X(DADD, "dadd")                                                                                \
+    X(DMUL, "dmul")                                                                                \
+    X(DFMA, "dfma")                                                                                \
+    X(HADD, "hadd")                                                                                \
+    X(HMUL, "hmul")                                                                                \
+    X(HFMA, "hfma")                                                                                \
+    X(INTEGER, "integer")                                                                          \
+    X(CONVERSION, "conversion")                                                                    \
+    X(MEMORY, "memory")                                                                            \
+    X(CONTROL, "control")                                                                          \
+    X(SPECIAL, "special")                                                                          \
+    X(OTHER, "other")
+
+enum sim_count {
+#define X(name, metric) SIM_COUNT_##name,
+    SIM_COUNT_LIST(X)
+#undef X
+        SIM_COUNTS
 };
+
+/* Counts of a launch; without sim_kernel.counts, those behind the first are zero. */
+struct sim_counts {
+    uint64_t warp_instructions;      /* that warps executed, whoever of their lanes did */
+    uint64_t thread_instructions;    /* the same for each lane, whatever the guard says */
+    uint64_t thread_instructions_on; /* and for each lane where the guard holds */
+    uint64_t by_kind[SIM_COUNTS];    /* of these, what they are; operations */
+};
+
+/* Operations of f32 and f64: a fused one is two. */
+static inline uint64_t sim_counts_f32(const struct sim_counts *c)
+{
+    return c->by_kind[SIM_COUNT_FADD] + c->by_kind[SIM_COUNT_FMUL] + 2 * c->by_kind[SIM_COUNT_FFMA];
+}
+static inline uint64_t sim_counts_f64(const struct sim_counts *c)
+{
+    return c->by_kind[SIM_COUNT_DADD] + c->by_kind[SIM_COUNT_DMUL] + 2 * c->by_kind[SIM_COUNT_DFMA];
+}
 
 /*
  * Runs the whole grid; errors are those of interp_launch(), of whose launch `kernel` and `observer`

@@ -184,6 +184,11 @@ struct sim_range {
     uint64_t start, size_B;
 };
 
+/* How often an operation was executed: by warps, by their lanes, by those where its guard holds. */
+struct sim_executed {
+    uint64_t warps, lanes, on;
+};
+
 struct sim_run {
     const struct sim_program *program;
     const struct interp_launch *launch;
@@ -191,8 +196,9 @@ struct sim_run {
     enum hd_status status;
     uint64_t shared_B, local_B, local_step_B;
     uint32_t cluster[3];
-    uint32_t cluster_ctas; /* that share windows */
-    uint64_t steps;        /* operations executed: the clock */
+    uint32_t cluster_ctas;         /* that share windows */
+    uint64_t steps;                /* operations executed: the clock */
+    struct sim_executed *executed; /* by operation; NULL: it is not counted */
     struct sim_loops loops;
     uint64_t effects;         /* what other threads can see: writes, barriers, ends */
     uint32_t mode;            /* floating-point mode of the host that is set */
@@ -284,6 +290,9 @@ static inline void sim_blend(const struct sim_warp *w, uint32_t *to, const uint3
 bool sim_fetch_uniform(struct sim_warp *w, const struct sim_op *op, uint32_t mask);
 /* A word of a constant bank; false: it is outside. */
 bool sim_bank_word(const struct sim_run *run, unsigned bank, int64_t offset, uint32_t *out_word);
+
+/* count.c: what a launch executed. */
+void sim_counts_of(const struct sim_run *run, struct sim_counts *out);
 
 /* group.c */
 /* The current group waits; it stays at its operation. */

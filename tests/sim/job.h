@@ -91,6 +91,7 @@ static enum hd_status job_run(const struct job *job)
         .params_B = job->params_B,
         .nfuncs = 4,
         .checks_hazards = job->checks_hazards,
+        .counts = true,
         .window = {.shared_B = job->dynamic_B, .dynamic_offset_B = 0, .clusters = job->cluster}};
     struct interp_launch launch = {.grid = {HD_MAX(job->grid, 1u), 1, 1},
                                    .block = {HD_MAX(job->block, 1u), 1, 1},

@@ -1,4 +1,5 @@
 /* The engine that runs machine code. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/env.h"
@@ -24,6 +25,13 @@ static void code_dump(const struct ir_func *func, const struct isa_code *code)
     }
     hd_log_dump(HD_DEBUG_ISA, func->name, text.ptr ? text.ptr : "");
     hd_buf_fini(&text);
+}
+
+static bool is_asked_for(const char *what)
+{
+    const char *value = hd_env("HEDDLE_SIM");
+
+    return value && !strcmp(value, what);
 }
 
 static void engine_close(void *assembled)
@@ -62,7 +70,7 @@ static void *engine_open(const struct hal_program *program)
 
 static enum hd_status engine_compile(const struct ir_func *func, void *assembled, void **out_code)
 {
-    const struct codegen_options options = {.checks = hd_env("HEDDLE_SIM") != NULL};
+    const struct codegen_options options = {.checks = is_asked_for("hazards")};
     const struct isa_kernel *made =
         assembled ? isa_image_find(assembled, hd_str_from(func->name)) : NULL;
     struct sim_program *program = NULL;
@@ -72,6 +80,7 @@ static enum hd_status engine_compile(const struct ir_func *func, void *assembled
 
     HD_TRY(sim_kernel_of(func, &kernel));
     kernel.checks_hazards = options.checks;
+    kernel.counts = is_asked_for("counts");
     status = made ? codegen_image_take(made, func, &code) : HD_NOT_FOUND;
     if (status != HD_OK)
         status = codegen_kernel(func, &options, &code);
@@ -95,6 +104,28 @@ static void engine_describe(const void *code, struct hal_kernel_info *info)
     info->local_B = sim_program_frame_B(code);
 }
 
+/* A line of names and values; that of the kernel is the last, whatever is in it. */
+static void counts_log(const struct interp_launch *l, const struct sim_counts *counts)
+{
+    static const char *const names[] = {
+#define X(name, metric) metric,
+        SIM_COUNT_LIST(X)
+#undef X
+    };
+    struct hd_buf line;
+
+    hd_buf_init(&line);
+    for (unsigned i = 0; i < SIM_COUNTS; i++)
+        hd_buf_printf(&line, "%s=%" PRIu64 " ", names[i], counts->by_kind[i]);
+    if (!line.failed)
+        hd_log("counts: grid=%u,%u,%u block=%u,%u,%u inst=%" PRIu64 " thread_inst=%" PRIu64
+               " thread_inst_pred_on=%" PRIu64 " %skernel=%s",
+               l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
+               counts->warp_instructions, counts->thread_instructions,
+               counts->thread_instructions_on, line.ptr, l->kernel->name);
+    hd_buf_fini(&line);
+}
+
 static enum hd_status engine_launch(const void *code, const struct interp_launch *launch,
                                     struct interp_fault *out_fault, uint64_t *out_instructions)
 {
@@ -102,6 +133,8 @@ static enum hd_status engine_launch(const void *code, const struct interp_launch
     enum hd_status status = sim_launch(code, launch, out_fault, &counts);
 
     *out_instructions = counts.warp_instructions;
+    if (status == HD_OK && sim_program_counts(code))
+        counts_log(launch, &counts);
     return status;
 }
 

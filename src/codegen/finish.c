@@ -171,9 +171,6 @@ static struct mc_block *through(const struct mc_func *f, struct mc_block *b)
 
 static void emit_block(struct finish *x, struct mc_block *b, const struct mc_block *next)
 {
-    /* R1 stays as much aligned as anything in frames is. */
-    uint64_t frame_B = hd_align_up(x->f->frame_B, HD_MAX(x->f->ir->module->frame_align_B, 16u));
-
     b->word = (uint32_t)x->out.insns.len;
     for (size_t i = 0; i < b->insns.len; i++) {
         struct mc_insn *insn = &b->insns.at[i];
@@ -188,10 +185,11 @@ static void emit_block(struct finish *x, struct mc_block *b, const struct mc_blo
         if (is_always(insn) && insn->target == next)
             continue;
         if (insn->is_frame) {
-            struct isa_operand *b_at =
-                &insn->isa.operands[mc_operand_of(insn->isa.op, ISA_FIELD_B)];
+            int64_t *size = &insn->isa.operands[mc_operand_of(insn->isa.op, ISA_FIELD_B)].value;
+            uint32_t align = HD_MAX(x->f->ir->module->frame_align_B, 16u);
 
-            b_at->value = (uint32_t)((uint64_t)b_at->value * frame_B);
+            /* The next function's frame is aligned, too. */
+            *size = (uint32_t)(*size * ((x->f->frame_B + align - 1) & ~(align - 1)));
         }
         push(x, *insn);
         if (is_always(insn) || (insn->isa.op == ISA_EXIT && insn->guard == ISA_PT))

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "codegen/codegen.h"
+#include "codegen/mc.h"
 
 enum { MOST_CALLS = 64 /* that are inlined into each other */ };
 
@@ -104,35 +105,30 @@ static void tables_add(struct adding *a, const struct isa_code *code)
     lines_add(a, code);
 }
 
-/* The barrier's number and one more; all where only the device knows. */
-static uint32_t barriers_of(const struct isa_insn *insn)
-{
-    const struct isa_row *row = isa_row(insn->op);
-    enum isa_field field = insn->op == ISA_BAR ? ISA_FIELD_CTA_BAR : ISA_FIELD_B;
-
-    for (unsigned i = 0; i < row->noperands; i++)
-        if (row->operands[i].field == field)
-            return insn->operands[i].kind == ISA_KIND_UINT ||
-                           insn->operands[i].kind == ISA_KIND_IMMEDIATE
-                       ? (uint32_t)insn->operands[i].value + 1
-                       : isa_properties[ISA_PROPERTY_BARRIERS].most;
-    return 0;
-}
-
+/* Barriers: the highest number and one more, all where only the device knows; and features. */
 static void words_look(struct isa_kernel *to)
 {
     uint32_t *barriers = &to->properties[ISA_PROPERTY_BARRIERS];
+    uint32_t all = isa_properties[ISA_PROPERTY_BARRIERS].most;
 
     for (size_t i = 0; i < to->words.len; i++) {
         struct isa_insn insn;
         const char *why = isa_decode(to->words.at[i], &insn);
         unsigned feature = why ? ISA_FEATURE_BASE : isa_row(insn.op)->feature;
+        int at = why                    ? -1
+                 : insn.op == ISA_BAR   ? mc_operand_of(ISA_BAR, ISA_FIELD_CTA_BAR)
+                 : insn.op == ISA_BAR_R ? mc_operand_of(ISA_BAR_R, ISA_FIELD_B)
+                                        : -1;
 
         assert(!why);
-        if (insn.op == ISA_BAR || insn.op == ISA_BAR_R)
-            *barriers = HD_MAX(*barriers, barriers_of(&insn));
         if (feature != ISA_FEATURE_BASE)
             to->properties[ISA_PROPERTY_FEATURES] |= 1u << feature;
+        if (at < 0)
+            continue;
+        bool is_number =
+            insn.operands[at].kind == ISA_KIND_UINT || insn.operands[at].kind == ISA_KIND_IMMEDIATE;
+        uint64_t count = is_number ? (uint64_t)insn.operands[at].value + 1 : all;
+        *barriers = (uint32_t)HD_MAX(*barriers, HD_MIN(count, (uint64_t)all));
     }
 }
 

@@ -28,12 +28,11 @@ struct mc_block *mc_block_create(struct mc_func *f)
 {
     struct mc_block *b = hd_arena_new(&f->arena, struct mc_block);
 
-    if (!b) {
+    if (!b || !hd_vec_push(&f->blocks, b)) {
         f->failed = true;
         return &f->spare_block;
     }
-    *b = (struct mc_block){.id = (uint32_t)f->blocks.len};
-    f->failed |= !hd_vec_push(&f->blocks, b);
+    *b = (struct mc_block){.id = (uint32_t)f->blocks.len - 1};
     return b;
 }
 

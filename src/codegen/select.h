@@ -31,6 +31,7 @@ struct sel {
     struct mc_block *b;        /* being written */
     uint32_t frame_base;       /* unit that holds it; MC_NO_UNIT: it is constant */
     uint32_t return_to;        /* pair that says where a function returns to */
+    bool allocates;            /* stack, besides its frame */
     enum hd_status status;
 };
 

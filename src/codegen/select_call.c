@@ -106,6 +106,31 @@ static void take_values(struct sel *s, struct ir_value *const *values, uint32_t 
     }
 }
 
+static bool allocates(const struct ir_func *func)
+{
+    for (uint32_t i = 0; i < func->nblocks; i++)
+        ir_foreach_instr(in, func->blocks[i])
+            if (in->op == IR_OP_ALLOCA)
+                return true;
+    return false;
+}
+
+static void frame_begin(struct sel *s)
+{
+    struct mc_func *f = s->f;
+    struct mc_insn *raise;
+
+    f->has_stack = true;
+    s->allocates = allocates(s->ir);
+    s->frame_base = sel_new(s, 1);
+    mc_vreg_of(f, s->frame_base)->is_tiny = true;
+    f->frame_base = s->frame_base;
+    EMIT(s, MOV, D(s->frame_base), B(sel_unit(ISA_REG_STACK)));
+    raise = EMIT(s, IADD3, D(ISA_REG_STACK), A(sel_unit(s->frame_base)), B(sel_number(1)));
+    raise->is_frame = true;
+    sel_check_stack(s);
+}
+
 /* At the start: the frame, where to return to, arguments. */
 void select_arguments(struct sel *s)
 {
@@ -121,16 +146,8 @@ void select_arguments(struct sel *s)
         }
         return;
     }
-    if (!codegen_is_routine(s->ir)) { /* first of all: what is spilled lies at the base */
-        f->has_stack = true;
-        s->frame_base = sel_new(s, 1);
-        mc_vreg_of(f, s->frame_base)->is_tiny = true;
-        f->frame_base = s->frame_base;
-        EMIT(s, MOV, D(s->frame_base), B(sel_unit(ISA_REG_STACK)));
-        raise = EMIT(s, IADD3, D(ISA_REG_STACK), A(sel_unit(s->frame_base)), B(sel_number(1)));
-        raise->is_frame = true;
-        sel_check_stack(s);
-    }
+    if (!codegen_is_routine(s->ir))
+        frame_begin(s); /* first: what is spilled comes there */
     s->return_to = sel_new(s, 2);
     sel_copy(s, s->return_to, sel_unit(ISA_REG_RETURN));
     sel_copy(s, s->return_to + 1, sel_unit(ISA_REG_RETURN + 1));
@@ -149,6 +166,44 @@ void select_return(struct sel *s, const struct ir_instr *in)
 }
 
 /* ---- calls */
+
+/*
+ * The frame's base is never spilled, since spilled values are found by it, and does not outlive a
+ * call: it is R1 less the frame again. Where the function has moved R1 any further it waits on the
+ * stack.
+ */
+static uint32_t base_size(const struct sel *s)
+{
+    return HD_MAX(s->ir->module->frame_align_B, 16u);
+}
+
+static void base_save(struct sel *s)
+{
+    if (s->frame_base == MC_NO_UNIT || !s->allocates)
+        return;
+    EMIT(s, IADD3, D(ISA_REG_STACK), A(sel_unit(ISA_REG_STACK)), B(sel_number(base_size(s))));
+    sel_check_stack(s);
+    EMIT(s, STL, B(sel_unit(s->frame_base)), A(sel_unit(ISA_REG_STACK)),
+         NUMBER(OFFSET, -(int64_t)base_size(s)));
+}
+
+static void base_restore(struct sel *s)
+{
+    struct mc_insn *lower;
+
+    if (s->frame_base == MC_NO_UNIT)
+        return;
+    if (!s->allocates) {
+        lower = EMIT(s, IADD3, D(s->frame_base), A(sel_unit(ISA_REG_STACK)),
+                     B(sel_number((uint32_t)-1)));
+        lower->is_frame = true;
+        return;
+    }
+    EMIT(s, LDL, D(s->frame_base), A(sel_unit(ISA_REG_STACK)),
+         NUMBER(OFFSET, -(int64_t)base_size(s)));
+    EMIT(s, IADD3, D(ISA_REG_STACK), A(sel_unit(ISA_REG_STACK)),
+         B(sel_number((uint32_t)(0 - base_size(s)))));
+}
 
 static void emit_call(struct sel *s, const struct ir_func *callee, uint32_t arguments)
 {
@@ -181,46 +236,15 @@ void sel_routine(struct sel *s, const char *name, const struct isa_operand *args
     copies_end(s, &copies);
 }
 
-/* Calls preserve nothing but R1. Where allocations moved it the frame's place goes on the stack. */
-static uint32_t before_call(struct sel *s)
-{
-    uint32_t room = HD_MAX(s->ir->module->frame_align_B, 16u);
-    bool moves = false;
-
-    for (uint32_t i = 0; i < s->ir->nblocks && s->frame_base != MC_NO_UNIT; i++)
-        ir_foreach_instr(in, s->ir->blocks[i])
-            moves |= in->op == IR_OP_ALLOCA || in->op == IR_OP_STACKRESTORE;
-    if (!moves)
-        return 0;
-    EMIT(s, IADD3, D(ISA_REG_STACK), A(sel_unit(ISA_REG_STACK)), B(sel_number(room)));
-    sel_check_stack(s);
-    EMIT(s, STL, A(sel_unit(ISA_REG_STACK)), NUMBER(OFFSET, -(int64_t)room),
-         B(sel_unit(s->frame_base)));
-    return room;
-}
-
-static void behind_call(struct sel *s, uint32_t room)
-{
-    if (s->frame_base == MC_NO_UNIT)
-        return;
-    if (!room) {
-        EMIT(s, IADD3, D(s->frame_base), A(sel_unit(ISA_REG_STACK)), B(sel_number(UINT32_MAX)))
-            ->is_frame = true;
-        return;
-    }
-    EMIT(s, IADD3, D(ISA_REG_STACK), A(sel_unit(ISA_REG_STACK)), B(sel_number(0 - room)));
-    EMIT(s, LDL, D(s->frame_base), A(sel_unit(ISA_REG_STACK)));
-}
-
 static void select_direct(struct sel *s, const struct ir_instr *in)
 {
     if (in->callee->is_declaration) {
         sel_refuse(s, "a call of a function that nobody defines");
         return;
     }
-    uint32_t room = before_call(s);
+    base_save(s);
     emit_call(s, in->callee, pass_values(s, in->src, in->nsrc));
-    behind_call(s, room);
+    base_restore(s);
     take_values(s, in->dst, in->ndst);
 }
 
@@ -234,12 +258,12 @@ static void select_indirect(struct sel *s, const struct ir_instr *in)
          MOD(SHF_TYPE, U32), MOD(HI, HI));
     EMIT(s, IADD3, D(index), A(sel_unit(at)), B(sel_number((uint32_t)-8)));
     EMIT(s, LDC, D(to), NUMBER(BANK, ISA_BANK_FUNCTIONS), A(sel_unit(index)), MOD(SZ, 64));
-    uint32_t room = before_call(s);
+    base_save(s);
     uint32_t arguments = pass_values(s, in->src + 1, in->nsrc - 1);
     call = EMIT(s, CALL_IND, D(ISA_REG_RETURN), A(sel_unit(to)));
     call->arguments = arguments;
     call->clobbered = ISA_RZ;
-    behind_call(s, room);
+    base_restore(s);
     take_values(s, in->dst, in->ndst);
 }
 

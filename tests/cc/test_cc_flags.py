@@ -124,6 +124,9 @@ with tempfile.TemporaryDirectory() as folder:
     tap.ok(done.returncode == 2 and "each other" in done.stderr, "a file that names itself", done.stderr)
 check("-odir", ["-odir", "d", "-c"], host=["-o d/k.o"])
 check("-cubin", ["-cubin", "-arch=sm_80"], last=["ptxas -arch=sm_80", "-o k.cubin"])
+check("options for ptxas", ["-cubin", "-Xptxas", "-v,-O3", "-maxrregcount", "24"], last=["ptxas -arch=sm_90 -v -O3 -maxrregcount=24"])
+check("--resource-usage", ["-cubin", "-res-usage"], last=["ptxas -arch=sm_90 -v"])
+check("they have nobody to go to without -cubin", ["-Xptxas", "-v,--frob", "-maxrregcount=24"], device=["k.cu"], absent=["--frob"])
 check("-forward-unknown-to-host-compiler", ["-frobnicate", "--frobnicate=1", "-Wl,-z,now", "-rdynamic", "-forward-unknown-to-host-compiler"],
       host=["--frobnicate=1 -rdynamic"], last=["-Wl,-z,now", "--frobnicate=1", "-rdynamic"])
 check("code generation that is forwarded is the host's", ["-forward-unknown-to-host-compiler", "-ffast-math", "-mavx2"],

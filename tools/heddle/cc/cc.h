@@ -92,6 +92,7 @@ struct cc_job {
     struct cc_list compile;  /* for every compilation */
     struct cc_list device;   /* for device passes */
     struct cc_list host;     /* for host passes, from -Xcompiler */
+    struct cc_list ptxas;    /* for `heddle ptxas`, which -cubin starts */
     struct cc_list link;     /* in order, with the objects put in front */
     struct cc_list own;      /* Heddle's libraries that are asked for, by path */
     struct cc_list run_args; /* of the program, with -run */

@@ -316,6 +316,8 @@ static int compile_make_cubin(struct cc_job *job, const char *source, const char
                  (char[2]){job->archs.at[0].variant, 0});
     if (job->rdc)
         cc_list_add(&cmd, "-c");
+    for (size_t i = 0; i < job->ptxas.len; i++)
+        cc_list_add(&cmd, job->ptxas.at[i]);
     cc_list_add(&cmd, text);
     cc_list_add(&cmd, "-o");
     cc_list_add(&cmd, cubin);

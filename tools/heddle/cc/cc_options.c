@@ -216,6 +216,18 @@ HANDLER(host_words)
     return CLI_OK;
 }
 
+HANDLER(ptxas_words)
+{
+    cc_list_add_forwarded(&p->job->ptxas, value ? value : "-v"); /* -res-usage */
+    return CLI_OK;
+}
+
+HANDLER(ptxas_value)
+{
+    cc_list_addf(&p->job->ptxas, "%s=%s", opt->name, value);
+    return CLI_OK;
+}
+
 HANDLER(link_words)
 {
     struct cc_list words = {0};
@@ -351,6 +363,9 @@ const struct cc_option cc_options[] = {
     {"-ptx", "--ptx", CC_FLAG, set_mode, NULL, CC_MODE_PTX, NULL, "PTX of the device code"},
     {"-fatbin", "--fatbin", CC_FLAG, set_mode, NULL, CC_MODE_FATBIN, NULL, "a fat binary of PTX"},
     {"-cubin", "--cubin", CC_FLAG, cubin, NULL, 0, NULL, "an image of checked PTX, as heddle ptxas writes it"},
+    {"-Xptxas", "--ptxas-options", CC_VALUE, ptxas_words, NULL, 0, "A,B", "options for ptxas, with -cubin; else there is none"},
+    {"-maxrregcount", "--maxrregcount", CC_VALUE, ptxas_value, NULL, 0, "N", "registers per thread, with -cubin"},
+    {"-res-usage", "--resource-usage", CC_FLAG, ptxas_words, NULL, 0, NULL, "print the registers of kernels, with -cubin"},
     {"-ltoir", "--ltoir", CC_FLAG, refuse, NO_FORM, 0, NULL, "refused: a form of NVIDIA's linker"},
     {"-optix-ir", "--optix-ir", CC_FLAG, refuse, NO_FORM, 0, NULL, "refused: a form of NVIDIA's ray tracer"},
     {"-cuda", "--cuda", CC_FLAG, refuse, "there is no such intermediate C++, use -E or -keep", 0, NULL, "refused: a form between nvcc's own passes"},
@@ -425,11 +440,9 @@ const struct cc_option cc_options[] = {
     {"-V", "--version", CC_FLAG, set_flag, NULL, MEMBER(version), NULL, "print the version"},
     {"-h", "--help", CC_FLAG, set_flag, NULL, MEMBER(help), NULL, "print this text"},
     /* Without meaning here: they tune ptxas, nvlink or cudafe, or name what clang does anyway. */
-    {"-Xptxas", "--ptxas-options", CC_VALUE, ignore, NULL, 0, "A", NULL},
     {"-Xnvlink", "--nvlink-options", CC_VALUE, ignore, NULL, 0, "A", NULL},
     {"-Xcudafe", NULL, CC_VALUE, ignore, NULL, 0, "A", NULL},
     {"-Xfatbin", NULL, CC_VALUE, ignore, NULL, 0, "A", NULL},
-    {"-maxrregcount", "--maxrregcount", CC_VALUE, ignore, NULL, 0, "N", NULL},
     {"-diag-suppress", "--diag-suppress", CC_VALUE, ignore, NULL, 0, "N", NULL},
     {"-t", "--threads", CC_JOINED, ignore, NULL, 0, "N", NULL},
     {"-ccbin", "--compiler-bindir", CC_VALUE, ignore, NULL, 0, "DIR", NULL},
@@ -441,7 +454,6 @@ const struct cc_option cc_options[] = {
     {"-allow-unsupported-compiler", "--allow-unsupported-compiler", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-Wno-deprecated-gpu-targets", "--Wno-deprecated-gpu-targets", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-restrict", "--restrict", CC_FLAG, ignore, NULL, 0, NULL, NULL},
-    {"-res-usage", "--resource-usage", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-lto", "--lto", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-gen-opt-lto", "--gen-opt-lto", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-dlto", "--dlink-time-opt", CC_FLAG, ignore, NULL, 0, NULL, NULL}, /* the loader links and optimises the whole */

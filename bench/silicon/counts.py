@@ -326,8 +326,8 @@ def table(args):
         text = file.read()
     parts = {
         "FATE": " ".join(f"{fate[k]} {words}." for k, words in (
-            ("ran", "ran"), ("large", f"need more than {args.most:.0e} instructions of warps and were not tried"),
-            ("time", "did not come to a launch with such operations in the time that they had"),
+            ("ran", "ran"), ("large", f"need more than {args.most:.1e} instructions of warps and were not tried"),
+            ("time", "did not come to a launch with such operations in 25 to 60 seconds on a busy machine"),
             ("failed", "want files that are not in the data set, or end without such a launch"), ("unbuilt", "were not built")) if fate[k]),
         "SHARES": "\n".join(["| what | number | within 2 % | within 10 % | median of ours / measured | worst |", "|---|---|---|---|---|---|",
                              shares("fp32, launches", [ratio(x, "f32") for x in exact]), shares("fp32, programs by their worst launch", programs),

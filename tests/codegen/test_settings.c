@@ -25,6 +25,7 @@ static const char text[] =
     "fma.rn.f32 s, a8, a9, s;\nfma.rn.f32 s, a10, a12, s;\nfma.rn.f32 s, a13, a15, s;\n"
     "fma.rn.f32 s, a5, a6, s;\nfma.rn.f32 s, a7, 0f40400000, s;\n"
     "fma.rn.f32 s, a0, a3, s;\nfma.rn.f32 s, a0, a4, s;\n"
+    "setp.gt.u32 q, n, 7;\nadd.f32 a0, s, a6;\nselp.f32 s, a0, s, q;\n"
     "setp.eq.u32 q, a1, a2;\n@q bra skip;\nst.global.u32 [x+4096], s;\nbra.uni next;\n"
     "skip:\nst.global.u32 [x+8192], s;\n"
     "next:\nsub.u32 n, n, 1;\nsetp.ne.u32 p, n, 0;\n@p bra loop;\n"

@@ -6,15 +6,16 @@
  *
  * What does not fit is spilled first: wherever more is live than there are registers, those with
  * the fewest uses for their length, innermost loops counting most. Then virtual registers are
- * placed in the order of their start, wide ones first; one without a place spills the cheapest that
- * is in its way, and all begins anew.
+ * placed in the order of their start, wide ones first; one without a place spills what is in its
+ * way where that is cheapest, or itself, and all begins anew.
  */
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "codegen/mc.h"
 
-enum { WORDS = 4, BARRIERS = 16, ROUNDS = 40 };
+enum { WORDS = 4, BARRIERS = 16, ROUNDS = 40, FAILURES = 64 /* in a round */ };
 
 enum round { ROUND_DONE, ROUND_AGAIN, ROUND_FULL, ROUND_NO_MEMORY };
 
@@ -269,12 +270,13 @@ static enum round spill_class(struct assign *a, enum mc_class class, const uint3
 
 static struct picture around(const struct assign *a, uint32_t unit)
 {
+    bool pred = mc_vreg_of(a->f, unit)->class == MC_PRED;
     struct picture sum = {{0}};
 
     live_foreach(seg, &a->live, unit)
         for (uint32_t p = seg->start; p < seg->end; p++)
             for (unsigned i = 0; i < WORDS; i++)
-                sum.used[i] |= a->at[p].used[i];
+                sum.used[i] |= !pred ? a->at[p].used[i] : i ? 0 : a->preds[p];
     return sum;
 }
 
@@ -394,22 +396,83 @@ static bool overlaps(const struct assign *a, const struct mc_vreg *v, const stru
     return false;
 }
 
-/* No register for it: the cheapest of those in its way, or itself. */
-static bool make_room(struct assign *a, uint32_t vreg)
+/* Of spilling, for each half position. */
+static double price_of(const struct assign *a, uint32_t vreg)
 {
     const struct mc_vreg *v = &a->f->vregs.at[vreg];
-    uint32_t best = can_spill(v) ? vreg : UINT32_MAX;
 
-    for (size_t w = 0; w < a->f->vregs.len; w++) {
-        const struct mc_vreg *other = &a->f->vregs.at[w];
+    return can_spill(v) ? (double)a->cost[vreg] / HD_MAX(a->length[vreg], 1u) : INFINITY;
+}
 
-        if (w != vreg && other->class == v->class && other->assigned >= 0 && can_spill(other) &&
-            (best == UINT32_MAX || is_cheaper(a, (uint32_t)w, best)) && overlaps(a, v, other))
-            best = (uint32_t)w;
+/* Of what is in its way in each register; NAN: nothing virtual is. */
+static void find_prices(const struct assign *a, uint32_t vreg, double *prices)
+{
+    const struct mc_vreg *v = &a->f->vregs.at[vreg];
+
+    for (unsigned r = 0; r < MC_UNITS; r++)
+        prices[r] = NAN;
+    for (uint32_t k = 0; k < a->norder; k++) {
+        const struct mc_vreg *other = &a->f->vregs.at[a->order[k]];
+
+        if (other == v || other->class != v->class || other->assigned < 0 || !overlaps(a, v, other))
+            continue;
+        for (uint32_t i = 0; i < other->width; i++) {
+            double *price = &prices[other->assigned + i];
+            *price = (isnan(*price) ? 0 : *price) + price_of(a, a->order[k]);
+        }
     }
-    if (best == UINT32_MAX)
+}
+
+/* The registers that are cheapest to empty, and their price. */
+static uint32_t cheapest_place(const struct assign *a, const struct mc_vreg *v,
+                               const double *prices, double *out_price)
+{
+    uint32_t n = v->class == MC_REG ? a->most : a->f->settings->predicates, best = 0;
+
+    *out_price = INFINITY;
+    for (uint32_t r = 0; r + v->width <= n; r += v->align) {
+        double sum = 0;
+
+        for (uint32_t i = 0; i < v->width; i++) {
+            struct picture in_use = around(a, v->first + i);
+
+            if (!isnan(prices[r + i]))
+                sum += prices[r + i];
+            else if (has(&in_use, r + i)) /* fixed, or destroyed there */
+                sum = INFINITY;
+        }
+        if (sum < *out_price) {
+            *out_price = sum;
+            best = r;
+        }
+    }
+    return best;
+}
+
+/* No register for it: those in its way where they are the cheapest, or itself; false: neither. */
+static bool make_room(struct assign *a, uint32_t vreg)
+{
+    struct mc_vreg *v = &a->f->vregs.at[vreg];
+    double prices[MC_UNITS], price;
+    uint32_t place;
+
+    find_prices(a, vreg, prices);
+    place = cheapest_place(a, v, prices, &price);
+    if (isinf(price) && !can_spill(v))
         return false;
-    a->f->vregs.at[best].is_spilled = true;
+    if (can_spill(v) && price_of(a, vreg) <= price) {
+        v->is_spilled = true;
+        return true;
+    }
+    for (uint32_t k = 0; k < a->norder; k++) {
+        struct mc_vreg *other = &a->f->vregs.at[a->order[k]];
+
+        if (other != v && other->class == v->class && other->assigned >= 0 &&
+            (uint32_t)other->assigned < place + v->width &&
+            place < (uint32_t)other->assigned + other->width && overlaps(a, v, other))
+            other->is_spilled = true, other->assigned = -1;
+    }
+    v->assigned = (int16_t)place; /* for those that come behind it in this round */
     return true;
 }
 
@@ -445,16 +508,19 @@ static bool assign_init(struct assign *a)
 static enum round place_all(struct assign *a, const uint32_t *clobbered)
 {
     struct mc_func *f = a->f;
+    unsigned failures = 0;
 
     occupy_fixed(a, clobbered);
     for (size_t v = 0; v < f->vregs.len; v++)
         f->vregs.at[v].assigned = -1;
-    for (uint32_t i = 0; i < a->norder; i++) {
+    for (uint32_t i = 0; i < a->norder && failures < FAILURES; i++) {
         if (place(a, &f->vregs.at[a->order[i]]))
             continue;
-        return make_room(a, a->order[i]) ? ROUND_AGAIN : ROUND_FULL;
+        if (!make_room(a, a->order[i]))
+            return failures ? ROUND_AGAIN : ROUND_FULL;
+        failures++;
     }
-    return ROUND_DONE;
+    return failures ? ROUND_AGAIN : ROUND_DONE;
 }
 
 static enum round one_round(struct assign *a)

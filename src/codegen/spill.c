@@ -55,20 +55,23 @@ static void memory(struct spill *s, bool store, uint32_t unit, unsigned count, u
     }
 }
 
-/* A predicate from its register, or to it. */
-static void move_pred(struct spill *s, bool store, uint32_t pred, uint32_t unit)
+/* A predicate's register becomes 0 or 1. */
+static void keep_pred(struct spill *s, struct isa_operand pred, uint32_t unit)
 {
-    struct mc_insn insn = mc_insn_of(store ? ISA_SEL : ISA_ISETP);
+    struct mc_insn insn = mc_insn_of(ISA_SEL);
 
-    if (store) {
-        mc_operand_set(&insn.isa, ISA_FIELD_D, mc_operand(ISA_KIND_REG, unit));
-        mc_operand_set(&insn.isa, ISA_FIELD_B, mc_operand(ISA_KIND_IMMEDIATE, 1));
-        mc_operand_set(&insn.isa, ISA_FIELD_PA, mc_operand(ISA_KIND_PRED, pred));
-        insn.isa.operands[mc_operand_of(ISA_SEL, ISA_FIELD_PA)].negate = true;
-        insn.isa.form = ISA_FORM_IMMEDIATE;
-        s->f->failed |= !hd_vec_push(&s->after, insn);
-        return;
-    }
+    pred.negate = !pred.negate;
+    mc_operand_set(&insn.isa, ISA_FIELD_D, mc_operand(ISA_KIND_REG, unit));
+    mc_operand_set(&insn.isa, ISA_FIELD_B, mc_operand(ISA_KIND_IMMEDIATE, 1));
+    mc_operand_set(&insn.isa, ISA_FIELD_PA, pred);
+    insn.isa.form = ISA_FORM_IMMEDIATE;
+    s->f->failed |= !hd_vec_push(&s->after, insn);
+}
+
+static void fetch_pred(struct spill *s, uint32_t pred, uint32_t unit)
+{
+    struct mc_insn insn = mc_insn_of(ISA_ISETP);
+
     mc_operand_set(&insn.isa, ISA_FIELD_PD, mc_operand(ISA_KIND_PRED, pred));
     mc_operand_set(&insn.isa, ISA_FIELD_A, mc_operand(ISA_KIND_REG, unit));
     mc_mod_set(&insn.isa, ISA_MOD_CMP, ISA_CMP_NE);
@@ -124,15 +127,171 @@ static void access(void *context, struct mc_insn *insn, enum mc_access kind, int
         if (kind == MC_READ && slot->is_remade)
             s->f->failed |= !hd_vec_push(&s->before, mc_move(to, slot->number));
         else if (kind == MC_READ && class == MC_PRED)
-            move_pred(s, false, to, slot->at);
+            fetch_pred(s, to, slot->at);
         else if (kind == MC_READ)
             memory(s, false, to, count, slot->at + 4 * offset);
     }
     if (kind == MC_WRITE && class == MC_PRED)
-        move_pred(s, true, to, slot->at);
+        keep_pred(s, mc_operand(ISA_KIND_PRED, to), slot->at);
     else if (kind == MC_WRITE && !slot->is_remade)
         memory(s, true, to, count, slot->at + 4 * offset);
     *unit = to;
+}
+
+/* What is to come before the instruction, itself (NULL: nothing), what is to come behind it. */
+static void flush(struct spill *s, struct mc_block *made, const struct mc_insn *insn,
+                  struct ir_srcloc srcloc)
+{
+    for (size_t k = 0; k < s->before.len; k++) {
+        s->before.at[k].srcloc = srcloc;
+        s->f->failed |= !hd_vec_push(&made->insns, s->before.at[k]);
+    }
+    if (insn)
+        s->f->failed |= !hd_vec_push(&made->insns, *insn);
+    for (size_t k = 0; k < s->after.len; k++) {
+        s->after.at[k].srcloc = srcloc;
+        s->f->failed |= !hd_vec_push(&made->insns, s->after.at[k]);
+    }
+    s->before.len = s->after.len = s->ndone = 0;
+}
+
+/* ---- copies at once: each by itself, as registers for all of them may not be there */
+
+struct copies {
+    struct spill *s;
+    struct mc_block *made;
+    struct ir_srcloc srcloc;
+    struct mc_copy *at;
+    uint32_t n;
+};
+
+static bool is_kept(const struct spill *s, int64_t unit)
+{
+    return mc_is_virtual(unit) && mc_vreg_of(s->f, unit)->is_spilled;
+}
+
+static bool is_from_kept(const struct spill *s, const struct mc_copy *c)
+{
+    return (c->from.kind == ISA_KIND_REG || c->from.kind == ISA_KIND_PRED) &&
+           is_kept(s, c->from.value);
+}
+
+/* Loads what is kept of a source to a register, MC_NO_UNIT: a new one; the source is that then. */
+static void fetch(struct copies *c, struct mc_copy *copy, uint32_t to)
+{
+    struct spill *s = c->s;
+    uint32_t unit = (uint32_t)copy->from.value, vreg = s->f->units.at[unit - MC_UNITS].vreg;
+    bool pred = copy->from.kind == ISA_KIND_PRED;
+    struct slot *slot = slot_of(s, vreg);
+
+    if (to == MC_NO_UNIT) {
+        to = mc_vreg_create(s->f, pred ? MC_PRED : MC_REG, 1);
+        mc_vreg_of(s->f, to)->is_tiny = true;
+    }
+    if (pred)
+        fetch_pred(s, to, slot->at);
+    else
+        memory(s, false, to, 1, slot->at + 4 * (unit - s->f->vregs.at[vreg].first));
+    flush(s, c->made, NULL, c->srcloc);
+    copy->from.value = to;
+}
+
+/* Stores a source where the copy's result is kept. */
+static void keep(struct copies *c, const struct mc_copy *copy)
+{
+    struct spill *s = c->s;
+    uint32_t vreg = s->f->units.at[copy->to - MC_UNITS].vreg;
+    struct slot *slot = slot_of(s, vreg);
+    int64_t from = copy->from.value;
+
+    if (copy->from.kind == ISA_KIND_PRED) {
+        keep_pred(s, copy->from, slot->at);
+    } else {
+        if (copy->from.kind != ISA_KIND_REG) {
+            from = mc_vreg_create(s->f, MC_REG, 1);
+            mc_vreg_of(s->f, from)->is_tiny = true;
+            s->f->failed |= !hd_vec_push(&s->before, mc_move(from, copy->from));
+        }
+        memory(s, true, (uint32_t)from, 1, slot->at + 4 * (copy->to - s->f->vregs.at[vreg].first));
+    }
+    flush(s, c->made, NULL, c->srcloc);
+}
+
+/* Another copy that still reads what is kept for the result of this one; c->n: none. */
+static uint32_t reader_of(const struct copies *c, uint32_t i)
+{
+    uint32_t k = 0;
+
+    while (k < c->n &&
+           (k == i || !is_from_kept(c->s, &c->at[k]) || c->at[k].from.value != c->at[i].to))
+        k++;
+    return k;
+}
+
+/* Each store comes behind the loads of what was there; what waits in a ring is loaded before. */
+static void keep_all(struct copies *c)
+{
+    uint32_t waiting = 0, first = 0;
+
+    do {
+        bool any = false;
+
+        waiting = 0;
+        for (uint32_t i = 0; i < c->n; i++) {
+            if (!is_kept(c->s, c->at[i].to))
+                continue;
+            if (reader_of(c, i) < c->n) {
+                first = waiting++ ? first : i;
+                continue;
+            }
+            if (is_from_kept(c->s, &c->at[i]))
+                fetch(c, &c->at[i], MC_NO_UNIT);
+            keep(c, &c->at[i]);
+            c->at[i] = (struct mc_copy){ISA_RZ, mc_operand(ISA_KIND_IMMEDIATE, 0)};
+            any = true;
+        }
+        if (waiting && !any)
+            fetch(c, &c->at[reader_of(c, first)], MC_NO_UNIT);
+    } while (waiting && !c->s->f->failed);
+}
+
+/* Stores of what is kept, then copies of registers, then loads: no register is lost before. */
+static void rewrite_copies(struct spill *s, struct mc_block *made, const struct mc_insn *insn)
+{
+    struct mc_func *f = s->f;
+    struct copies c = {.s = s, .made = made, .srcloc = insn->srcloc, .n = insn->ncopies};
+    struct mc_insn rest = *insn;
+
+    c.at = hd_arena_array(&f->arena, struct mc_copy, c.n + 1);
+    if (!c.at) {
+        f->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < c.n; i++) {
+        struct mc_copy *copy = &c.at[i];
+
+        *copy = f->copies.at[insn->first_copy + i];
+        if (is_from_kept(s, copy)) {
+            const struct slot *slot = &s->slots[f->units.at[copy->from.value - MC_UNITS].vreg];
+
+            if (slot->is_remade)
+                copy->from = slot->number;
+        }
+    }
+    keep_all(&c);
+    for (uint32_t i = 0; i < c.n; i++)
+        if (is_from_kept(s, &c.at[i]) && c.at[i].from.negate)
+            fetch(&c, &c.at[i], MC_NO_UNIT);
+    rest.first_copy = (uint32_t)f->copies.len;
+    for (uint32_t i = 0; i < c.n; i++)
+        if (c.at[i].to != ISA_RZ && !is_from_kept(s, &c.at[i]))
+            f->failed |= !hd_vec_push(&f->copies, c.at[i]);
+    rest.ncopies = (uint32_t)f->copies.len - rest.first_copy;
+    if (rest.ncopies)
+        f->failed |= !hd_vec_push(&made->insns, rest);
+    for (uint32_t i = 0; i < c.n; i++)
+        if (is_from_kept(s, &c.at[i]))
+            fetch(&c, &c.at[i], c.at[i].to);
 }
 
 static void rewrite_block(struct spill *s, struct mc_block *b)
@@ -141,20 +300,15 @@ static void rewrite_block(struct spill *s, struct mc_block *b)
 
     made.insns.at = NULL;
     made.insns.len = made.insns.cap = 0;
-    for (size_t i = 0; i < b->insns.len; i++) {
+    for (size_t i = 0; i < b->insns.len && !s->f->failed; i++) {
         struct mc_insn insn = b->insns.at[i];
 
-        s->before.len = s->after.len = s->ndone = 0;
+        if (insn.isa.op == (enum isa_op)MC_COPY) {
+            rewrite_copies(s, &made, &insn);
+            continue;
+        }
         mc_visit(s->f, &insn, access, s);
-        for (size_t k = 0; k < s->before.len; k++) {
-            s->before.at[k].srcloc = insn.srcloc;
-            s->f->failed |= !hd_vec_push(&made.insns, s->before.at[k]);
-        }
-        s->f->failed |= !hd_vec_push(&made.insns, insn);
-        for (size_t k = 0; k < s->after.len; k++) {
-            s->after.at[k].srcloc = insn.srcloc;
-            s->f->failed |= !hd_vec_push(&made.insns, s->after.at[k]);
-        }
+        flush(s, &made, &insn, insn.srcloc);
     }
     hd_vec_fini(&b->insns);
     *b = made;

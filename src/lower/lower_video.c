@@ -208,10 +208,12 @@ bool lower_do_video(struct lower_fn *f, const struct ptx_insn *in)
     val a = video_extract(f, video_whole(f, &in->ops[1]), video_field_of(&in->ops[1]), sign_a),
         wide;
     val b = video_extract(f, video_whole(f, &in->ops[2]), video_field_of(&in->ops[2]), sign_b);
-    if (shift)
+    if (shift) {
+        val count = video_shift_count(f, in, b);
+
         wide = lower_op2(f, in->form->op == PTX_OP_VSHL ? IR_OP_SHL : IR_OP_SHR, IR_S64,
-                         video_widen(f, a, sign_a), video_shift_count(f, in, b));
-    else
+                         video_widen(f, a, sign_a), count);
+    } else
         wide = video_primary(f, in, IR_S64, video_widen(f, a, sign_a), video_widen(f, b, sign_b));
     if (in->form->sat)
         wide = video_saturate(f, in, wide, sign, to.bits);

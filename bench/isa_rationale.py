@@ -10,7 +10,6 @@ with less to work with (HEDDLE_CODEGEN): what that costs is a number of each sec
 Shares are static: an instruction counts ten times for each loop around it, and each program as much as any other.
 Nothing depends on the machine's speed. --write makes docs/isa-rationale.md.
 """
-import argparse
 import collections
 import concurrent.futures
 import json
@@ -285,15 +284,8 @@ def numbers_of(corpus, variants):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--build", default=os.path.join(kernels.ROOT, "build"), help="Heddle's build folder")
-    p.add_argument("--flavour", default=simulated.default_flavour(), help="cuda: nvcc's programs; cuda-heddle: heddle cc's")
-    p.add_argument("--only", default=",".join(NAMES), help="names of kernels, a comma list")
+    p = simulated.arguments(__doc__, "docs/isa-rationale.md")
     p.add_argument("--no-examples", action="store_true", help="without the programs of examples/")
-    p.add_argument("--jobs", type=int, default=1, help="programs at a time")
-    p.add_argument("--no-build", action="store_true", help="the programs of bench/cuda are there")
-    p.add_argument("--json", help="writes all numbers to this file")
-    p.add_argument("--write", action="store_true", help="writes docs/isa-rationale.md")
     args = p.parse_args()
     setup = Setup(args.build)
     if not args.no_build:

@@ -18,7 +18,6 @@ The table has geometric means of without over with: above 1 the pass gains. Regi
 those of kernels, instructions those of programs. Each program checks its result each time. --write puts the table
 into docs/passes-isa.md.
 """
-import argparse
 import concurrent.futures
 import json
 import os
@@ -125,16 +124,9 @@ def page(table, with_examples, spilled_B):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--build", default=os.path.join(kernels.ROOT, "build"), help="Heddle's build folder")
-    p.add_argument("--flavour", default=simulated.default_flavour(), help="cuda: nvcc's programs; cuda-heddle: heddle cc's")
+    p = simulated.arguments(__doc__, "docs/passes-isa.md")
     p.add_argument("--passes", default=",".join(passes()), help="which to leave out, a comma list; default: each")
-    p.add_argument("--only", default=",".join(NAMES), help="names of kernels, a comma list")
     p.add_argument("--examples", action="store_true", help="the programs of examples/ as well")
-    p.add_argument("--jobs", type=int, default=1, help="programs at a time")
-    p.add_argument("--no-build", action="store_true", help="the programs of bench/cuda are there")
-    p.add_argument("--json", help="writes all numbers to this file")
-    p.add_argument("--write", action="store_true", help="writes docs/passes-isa.md")
     args = p.parse_args()
     left_out = args.passes.split(",")
     unknown = [name for name in left_out if name not in passes()]

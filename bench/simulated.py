@@ -1,4 +1,5 @@
 """Programs on the simulated GPU, and what it tells of them: shared by passes.py, sim.py and isa_rationale.py."""
+import argparse
 import glob
 import json
 import os
@@ -15,6 +16,19 @@ ONCE = ["-r", "1", "-w", "0"]
 def default_flavour():
     """nvcc's programs where there is an nvcc, ours otherwise."""
     return "cuda" if shutil.which(os.environ.get("NVCC", "nvcc")) else "cuda-heddle"
+
+
+def arguments(description, page):
+    """A parser of what passes.py and isa_rationale.py have in common."""
+    p = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--build", default=os.path.join(kernels.ROOT, "build"), help="Heddle's build folder")
+    p.add_argument("--flavour", default=default_flavour(), help="cuda: nvcc's programs; cuda-heddle: heddle cc's")
+    p.add_argument("--only", default=",".join(kernels.NAMES), help="names of kernels, a comma list")
+    p.add_argument("--jobs", type=int, default=1, help="programs at a time")
+    p.add_argument("--no-build", action="store_true", help="the programs of bench/cuda are there")
+    p.add_argument("--json", help="writes all numbers to this file")
+    p.add_argument("--write", action="store_true", help=f"writes {page}")
+    return p
 
 
 def build(setup, flavour):

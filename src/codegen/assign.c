@@ -94,16 +94,16 @@ static void find_costs(struct assign *a)
                 a->length[v] += seg->end - seg->start;
 }
 
-/* Is a cheaper to spill than b? By cost for each half position. */
-static bool is_cheaper(const struct assign *a, uint32_t x, uint32_t y)
-{
-    return (uint64_t)a->cost[x] * HD_MAX(a->length[y], 1u) <
-           (uint64_t)a->cost[y] * HD_MAX(a->length[x], 1u);
-}
-
 static bool can_spill(const struct mc_vreg *v)
 {
     return !v->is_tiny && !v->is_spilled && v->class != MC_BARRIER;
+}
+
+/* Of spilling, for each half position. */
+static double price_of(const struct assign *a, uint32_t vreg)
+{
+    return can_spill(&a->f->vregs.at[vreg]) ? (double)a->cost[vreg] / HD_MAX(a->length[vreg], 1u)
+                                            : INFINITY;
 }
 
 /* ---- more is live than there are registers */
@@ -130,7 +130,7 @@ static void heap_put(const struct assign *a, struct heap *h, uint32_t v)
 {
     uint32_t i = h->n++;
 
-    for (; i && is_cheaper(a, v, h->at[(i - 1) / 2]); i = (i - 1) / 2)
+    for (; i && price_of(a, v) < price_of(a, h->at[(i - 1) / 2]); i = (i - 1) / 2)
         h->at[i] = h->at[(i - 1) / 2];
     h->at[i] = v;
 }
@@ -140,9 +140,9 @@ static uint32_t heap_take(const struct assign *a, struct heap *h)
     uint32_t best = h->at[0], last = h->at[--h->n], i = 0;
 
     for (uint32_t k; (k = 2 * i + 1) < h->n; i = k) {
-        if (k + 1 < h->n && is_cheaper(a, h->at[k + 1], h->at[k]))
+        if (k + 1 < h->n && price_of(a, h->at[k + 1]) < price_of(a, h->at[k]))
             k++;
-        if (!is_cheaper(a, h->at[k], last))
+        if (price_of(a, h->at[k]) >= price_of(a, last))
             break;
         h->at[i] = h->at[k];
     }
@@ -202,18 +202,14 @@ static bool relieve(struct sweep *s)
     return found;
 }
 
-static bool find_clobbers(const struct assign *a, uint32_t *clobbered)
+static void find_clobbers(const struct assign *a, uint32_t *clobbered)
 {
-    bool any = false;
-
     for (size_t i = 0; i < a->f->blocks.len; i++) {
         const struct mc_block *b = a->f->blocks.at[i];
-        for (size_t k = 0; k < b->insns.len; k++) {
+
+        for (size_t k = 0; k < b->insns.len; k++)
             clobbered[b->first + k] = b->insns.at[k].clobbered;
-            any |= b->insns.at[k].clobbered != 0;
-        }
     }
-    return any;
 }
 
 /* How many virtual ones may live there: not in those that a call destroys. */
@@ -394,14 +390,6 @@ static bool overlaps(const struct assign *a, const struct mc_vreg *v, const stru
             if (live_overlap(&a->live, v->first + i, w->first + k))
                 return true;
     return false;
-}
-
-/* Of spilling, for each half position. */
-static double price_of(const struct assign *a, uint32_t vreg)
-{
-    const struct mc_vreg *v = &a->f->vregs.at[vreg];
-
-    return can_spill(v) ? (double)a->cost[vreg] / HD_MAX(a->length[vreg], 1u) : INFINITY;
 }
 
 /* Of what is in its way in each register; NAN: nothing virtual is. */

@@ -11,7 +11,7 @@
 #include "isa/access.h"
 #include "isa/machine.h"
 
-enum { COUNTERS = 6, NOBODY_TELLS = 1 << COUNTERS };
+enum { NOBODY_TELLS = 1 << ISA_COUNTERS };
 /* Readers: by pipe; guards and conditions; and writers, for the order of writes. */
 enum { BY_CONDITION = ISA_PIPES, BY_WRITE, READERS };
 
@@ -19,7 +19,7 @@ struct state {
     uint8_t left[READERS][ISA_UNITS]; /* cycles until it is there */
     uint8_t results[ISA_UNITS];       /* counters that say that it is written */
     uint8_t readers[ISA_UNITS];       /* and that it has been read */
-    uint8_t rising[COUNTERS];         /* cycles until a wait sees the counter */
+    uint8_t rising[ISA_COUNTERS];     /* cycles until a wait sees the counter */
 };
 
 struct check {
@@ -62,7 +62,7 @@ static enum isa_op op_of_pipe(unsigned pipe)
 
 static void wait_for(struct state *s, unsigned counters)
 {
-    for (unsigned k = 0; k < COUNTERS; k++)
+    for (unsigned k = 0; k < ISA_COUNTERS; k++)
         if (s->rising[k])
             counters &= ~(1u << k);
     for (unsigned u = 0; u < ISA_UNITS; u++) {
@@ -128,7 +128,7 @@ static void pass_cycles(struct state *s, unsigned cycles)
 
     for (unsigned i = 0; i < READERS * ISA_UNITS; i++)
         left[i] = left[i] > cycles ? (uint8_t)(left[i] - cycles) : 0;
-    for (unsigned k = 0; k < COUNTERS; k++)
+    for (unsigned k = 0; k < ISA_COUNTERS; k++)
         s->rising[k] = s->rising[k] > cycles ? (uint8_t)(s->rising[k] - cycles) : 0;
 }
 
@@ -160,7 +160,7 @@ static void step(struct check *c, struct state *s, const struct isa_insn *insn)
     do_writes(c, s, insn, &a);
     if (isa_is_variable(insn->op))
         note_readers(s, insn, &a);
-    for (unsigned k = 0; k < COUNTERS; k++)
+    for (unsigned k = 0; k < ISA_COUNTERS; k++)
         if (control->write_sb == k || control->read_sb == k)
             s->rising[k] = (uint8_t)isa_machine_cycles(ISA_COUNTER_CYCLES);
     pass_cycles(s, HD_MAX(control->stall, 1u));
@@ -182,7 +182,7 @@ static bool worsen(struct state *to, const struct state *from)
         to->results[u] |= from->results[u];
         to->readers[u] |= from->readers[u];
     }
-    for (unsigned k = 0; k < COUNTERS; k++) {
+    for (unsigned k = 0; k < ISA_COUNTERS; k++) {
         changed |= from->rising[k] > to->rising[k];
         to->rising[k] = HD_MAX(from->rising[k], to->rising[k]);
     }

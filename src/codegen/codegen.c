@@ -6,8 +6,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "codegen/mc.h"
+#include "isa/machine.h"
 
-enum { REGISTERS_OF_SM = 65536, REGISTERS_MOST = 255, REGISTERS_STEP = 8 };
+enum { SUBCORES = 4, LANES = 32, REGISTERS_MOST = 255 };
 
 /* ---- functions */
 
@@ -15,6 +16,7 @@ static uint32_t registers_of(const struct ir_func *kernel, const struct codegen_
 {
     const uint32_t *bound = kernel->reqntid[0] ? kernel->reqntid : kernel->maxntid;
     uint64_t threads = (uint64_t)bound[0] * HD_MAX(bound[1], 1u) * HD_MAX(bound[2], 1u), most;
+    unsigned step = isa_subcore(ISA_SUBCORE_REGISTERS_STEP);
 
     if (options && options->registers)
         return HD_MIN(options->registers, REGISTERS_MOST);
@@ -23,7 +25,7 @@ static uint32_t registers_of(const struct ir_func *kernel, const struct codegen_
     if (!threads)
         return REGISTERS_MOST;
     threads = (threads + 31) / 32 * 32 * HD_MAX(kernel->minnctapersm, 1u);
-    most = REGISTERS_OF_SM / threads / REGISTERS_STEP * REGISTERS_STEP;
+    most = SUBCORES * LANES * isa_subcore(ISA_SUBCORE_REGISTERS) / threads / step * step;
     return (uint32_t)HD_MAX(HD_MIN(most, (uint64_t)REGISTERS_MOST), 16u);
 }
 

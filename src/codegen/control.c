@@ -22,7 +22,6 @@
 #include "isa/machine.h"
 
 enum {
-    COUNTERS = 6,
     WORDS = (ISA_UNITS + 63) / 64,
     STALL_MOST = 15,
     YIELD_FROM = 12, /* stall counts: the ISA wants the bit with them */
@@ -38,7 +37,7 @@ struct units {
 };
 
 struct counters {
-    struct units results[COUNTERS], sources[COUNTERS];
+    struct units results[ISA_COUNTERS], sources[ISA_COUNTERS];
     uint8_t used; /* those with anything in their sets */
 };
 
@@ -73,7 +72,7 @@ struct control {
     int32_t *at;               /* cycle of its block */
     int16_t *delay;            /* cycles to the next one */
     uint8_t reserved;          /* counters that selection uses */
-    struct flight flights[COUNTERS];
+    struct flight flights[ISA_COUNTERS];
     unsigned turn;
 };
 
@@ -158,7 +157,7 @@ static bool counters_join(struct counters *to, const struct counters *from)
 {
     bool changed = false;
 
-    for (unsigned k = 0; k < COUNTERS; k++) {
+    for (unsigned k = 0; k < ISA_COUNTERS; k++) {
         if (!(from->used >> k & 1))
             continue;
         for (unsigned w = 0; w < WORDS; w++) {
@@ -263,7 +262,7 @@ static unsigned waits_for(const struct counters *now, const struct isa_access *a
 {
     unsigned wait = 0;
 
-    for (unsigned k = 0; k < COUNTERS; k++) {
+    for (unsigned k = 0; k < ISA_COUNTERS; k++) {
         if (!(now->used >> k & 1))
             continue;
         for (unsigned s = 0; s < a->nreads; s++)

@@ -118,6 +118,16 @@ static inline struct mc_block *const *mc_succs(const struct mc_block *b)
     return b->more ? b->more : b->succs;
 }
 
+/* How often a block is taken to run: ten times for each loop around it. */
+static inline uint64_t mc_block_weight(const struct mc_block *b)
+{
+    uint64_t weight = 1;
+
+    for (uint32_t i = 0; i < HD_MIN(b->loop_depth, 8u); i++)
+        weight *= 10;
+    return weight;
+}
+
 /* An instruction with no operand set, to be filled. */
 struct mc_insn mc_insn_of(enum isa_op op);
 void mc_mod_set(struct isa_insn *insn, enum isa_mod mod, unsigned value);

@@ -12,9 +12,7 @@
 #include "isa/machine.h"
 
 enum {
-    DEPTH_MOST = 8,
     SOURCES_CYCLES = 11, /* until a memory instruction has read its registers */
-    COUNTERS = 6,
 };
 
 static size_t end_of(const struct mc_code *code, size_t block)
@@ -24,16 +22,14 @@ static size_t end_of(const struct mc_code *code, size_t block)
 
 static void add_block(struct codegen_cost *cost, const struct mc_code *code, size_t block)
 {
-    uint64_t weight = 1, cycle = 0, down[COUNTERS] = {0};
+    uint64_t weight = mc_block_weight(code->blocks.at[block]), cycle = 0, down[ISA_COUNTERS] = {0};
     size_t end = end_of(code, block);
 
-    for (uint32_t i = 0; i < HD_MIN(code->blocks.at[block]->loop_depth, (uint32_t)DEPTH_MOST); i++)
-        weight *= 10;
     for (size_t i = code->blocks.at[block]->word; i < end; i++) {
         const struct isa_insn *insn = &code->insns.at[i].isa;
         const struct isa_control *control = &insn->control;
 
-        for (unsigned k = 0; k < COUNTERS; k++)
+        for (unsigned k = 0; k < ISA_COUNTERS; k++)
             if (control->wait >> k & 1)
                 cycle = HD_MAX(cycle, down[k]);
         if (control->read_sb != ISA_NO_SB)

@@ -22,7 +22,6 @@ enum {
     REGISTERS_LEAST = 32, /* as few cost no warps on any machine */
     NO_ORDER = -1,
     AS_IT_IS = -1,
-    DEPTH_MOST = 6,
 };
 
 /* Registers of a plan: so many quarters of those that the code as it was needs. */
@@ -309,9 +308,7 @@ static double cost_of(const struct schedule *s, unsigned plan)
         const struct choice *c = &s->choices.at[i];
         double hidden = c->cycles[plan] / warps, cycles = HD_MAX(hidden, c->busy) + hidden / 8;
 
-        for (uint32_t d = 0; d < HD_MIN(s->f->blocks.at[c->block]->loop_depth, DEPTH_MOST); d++)
-            cycles *= 10;
-        cost += cycles;
+        cost += cycles * (double)mc_block_weight(s->f->blocks.at[c->block]);
     }
     return cost;
 }

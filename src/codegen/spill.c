@@ -22,7 +22,7 @@ struct spill {
     /* Of one instruction: units that were replaced, and by what. */
     struct {
         uint32_t from, to, count;
-    } done[64];
+    } done[ISA_MOST_OPERANDS + 1 /* the guard */];
     uint32_t ndone;
 };
 
@@ -98,6 +98,20 @@ static struct slot *slot_of(struct spill *s, uint32_t vreg)
     return slot;
 }
 
+static bool is_kept(const struct spill *s, int64_t unit)
+{
+    return mc_is_virtual(unit) && mc_vreg_of(s->f, unit)->is_spilled;
+}
+
+/* Registers for the moment that an instruction needs them. */
+static uint32_t tiny(struct spill *s, enum mc_class class, unsigned count)
+{
+    uint32_t unit = mc_vreg_create(s->f, class, count);
+
+    mc_vreg_of(s->f, unit)->is_tiny = true;
+    return unit;
+}
+
 static void access(void *context, struct mc_insn *insn, enum mc_access kind, int64_t *unit,
                    unsigned count, enum mc_class class)
 {
@@ -106,7 +120,7 @@ static void access(void *context, struct mc_insn *insn, enum mc_access kind, int
     struct slot *slot;
 
     (void)insn;
-    if (!mc_is_virtual(*unit) || !mc_vreg_of(s->f, *unit)->is_spilled)
+    if (!is_kept(s, *unit))
         return;
     vreg = s->f->units.at[from - MC_UNITS].vreg;
     offset = from - s->f->vregs.at[vreg].first;
@@ -115,15 +129,13 @@ static void access(void *context, struct mc_insn *insn, enum mc_access kind, int
         if (s->done[i].from == from && s->done[i].count == count)
             to = s->done[i].to;
     if (!to) {
-        to = mc_vreg_create(s->f, class, count);
+        to = tiny(s, class, count);
         if (s->f->failed)
             return;
-        mc_vreg_of(s->f, to)->is_tiny = true;
-        if (s->ndone < HD_COUNT_OF(s->done)) {
-            s->done[s->ndone].from = from;
-            s->done[s->ndone].to = to;
-            s->done[s->ndone++].count = count;
-        }
+        assert(s->ndone < HD_COUNT_OF(s->done));
+        s->done[s->ndone].from = from;
+        s->done[s->ndone].to = to;
+        s->done[s->ndone++].count = count;
         if (kind == MC_READ && slot->is_remade)
             s->f->failed |= !hd_vec_push(&s->before, mc_move(to, slot->number));
         else if (kind == MC_READ && class == MC_PRED)
@@ -165,11 +177,6 @@ struct copies {
     uint32_t n;
 };
 
-static bool is_kept(const struct spill *s, int64_t unit)
-{
-    return mc_is_virtual(unit) && mc_vreg_of(s->f, unit)->is_spilled;
-}
-
 static bool is_from_kept(const struct spill *s, const struct mc_copy *c)
 {
     return (c->from.kind == ISA_KIND_REG || c->from.kind == ISA_KIND_PRED) &&
@@ -184,10 +191,8 @@ static void fetch(struct copies *c, struct mc_copy *copy, uint32_t to)
     bool pred = copy->from.kind == ISA_KIND_PRED;
     struct slot *slot = slot_of(s, vreg);
 
-    if (to == MC_NO_UNIT) {
-        to = mc_vreg_create(s->f, pred ? MC_PRED : MC_REG, 1);
-        mc_vreg_of(s->f, to)->is_tiny = true;
-    }
+    if (to == MC_NO_UNIT)
+        to = tiny(s, pred ? MC_PRED : MC_REG, 1);
     if (pred)
         fetch_pred(s, to, slot->at);
     else
@@ -208,8 +213,7 @@ static void keep(struct copies *c, const struct mc_copy *copy)
         keep_pred(s, copy->from, slot->at);
     } else {
         if (copy->from.kind != ISA_KIND_REG) {
-            from = mc_vreg_create(s->f, MC_REG, 1);
-            mc_vreg_of(s->f, from)->is_tiny = true;
+            from = tiny(s, MC_REG, 1);
             s->f->failed |= !hd_vec_push(&s->before, mc_move(from, copy->from));
         }
         memory(s, true, (uint32_t)from, 1, slot->at + 4 * (copy->to - s->f->vregs.at[vreg].first));

@@ -26,6 +26,7 @@ enum {
     ISA_RZ = 255,
     ISA_URZ = 63,
     ISA_PT = 7,
+    ISA_COUNTERS = 6, /* dependence counters: SB0 to SB5 */
     ISA_NO_SB = 7,
     ISA_WORD_BYTES = 16,
     ISA_MOST_OPERANDS = 10,
@@ -133,7 +134,7 @@ struct isa_operand {
 struct isa_control {
     uint8_t stall; /* cycles, 0 to 15 */
     bool yield;
-    uint8_t write_sb, read_sb; /* 0 to 5, or ISA_NO_SB */
+    uint8_t write_sb, read_sb; /* below ISA_COUNTERS, or ISA_NO_SB */
     uint8_t wait;              /* a bit for each counter */
     uint8_t reuse;             /* bits for a, b, c */
 };

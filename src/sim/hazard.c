@@ -7,7 +7,7 @@
 #include "isa/machine.h"
 #include "sim/sim_private.h"
 
-enum { NO_COUNTER = 6, COUNTERS = 7 /* with what has none */ };
+enum { NO_COUNTER = ISA_COUNTERS, COUNTERS /* with what has none */ };
 
 struct reader {
     const struct sim_op *op; /* the last one */

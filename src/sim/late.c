@@ -8,7 +8,7 @@
 #include "isa/machine.h"
 #include "sim/sim_private.h"
 
-enum { VARIABLE_CYCLES = 400, COUNTERS = 6 };
+enum { VARIABLE_CYCLES = 400 };
 
 struct result {
     uint64_t due; /* of the clock of its lanes */
@@ -21,9 +21,9 @@ struct result {
 struct sim_late {
     HD_VEC(struct result) results; /* in the order of issue */
     uint32_t old[ISA_UNITS][SIM_LANES];
-    uint64_t raised[COUNTERS];
-    uint32_t raisers[COUNTERS]; /* lanes whose clock that was */
-    bool failed;                /* for want of memory */
+    uint64_t raised[ISA_COUNTERS];
+    uint32_t raisers[ISA_COUNTERS]; /* lanes whose clock that was */
+    bool failed;                    /* for want of memory */
 };
 
 struct sim_late *sim_late_create(void)
@@ -70,7 +70,7 @@ void sim_late_begin(struct sim_warp *w, const struct sim_op *op)
     unsigned seen = 0;
     size_t kept = 0;
 
-    for (unsigned k = 0; k < COUNTERS; k++)
+    for (unsigned k = 0; k < ISA_COUNTERS; k++)
         if (op->insn->control.wait >> k & 1 &&
             (!(late->raisers[k] & g->mask) ||
              g->cycle >= late->raised[k] + isa_machine_cycles(ISA_COUNTER_CYCLES)))
@@ -138,7 +138,7 @@ bool sim_late_pass(struct sim_warp *w, const struct sim_op *op)
     const struct isa_control *control = &op->insn->control;
     struct sim_group *g = sim_group_of(w);
 
-    for (unsigned k = 0; k < COUNTERS; k++)
+    for (unsigned k = 0; k < ISA_COUNTERS; k++)
         if (control->write_sb == k || control->read_sb == k) {
             w->late->raised[k] = g->cycle;
             w->late->raisers[k] = g->mask;

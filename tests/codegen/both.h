@@ -13,15 +13,15 @@
 #include "sim/sim.h"
 #include "support/tap.h"
 
-/* The text ends with a 0. NULL, with the message said, when it is refused. */
-static struct ir_module *both_module(const struct hd_buf *text)
+/* NULL, with hd_error_message(), when it is refused. */
+static inline struct ir_module *both_module(const char *text)
 {
     struct ptx_module *parsed;
     struct ir_module *module = NULL;
     struct hd_arena arena;
 
     hd_arena_init(&arena);
-    if (ptx_parse(&arena, text->ptr, text->len - 1, "text", &parsed) != HD_OK ||
+    if (ptx_parse(&arena, text, strlen(text), "text", &parsed) != HD_OK ||
         ptx_check(parsed) != HD_OK ||
         lower_ptx((const struct ptx_module *[]){parsed}, 1, "text", &module) != HD_OK ||
         opt_run(module, &(struct opt_options){.target = OPT_TARGET_COMMON}) != HD_OK ||
@@ -31,7 +31,8 @@ static struct ir_module *both_module(const struct hd_buf *text)
     return module;
 }
 
-static enum hd_status both_run_sim(const struct ir_func *kernel, const struct interp_launch *launch)
+static inline enum hd_status both_run_sim(const struct ir_func *kernel,
+                                          const struct interp_launch *launch)
 {
     struct sim_program *program = NULL;
     struct sim_kernel described;
@@ -49,11 +50,11 @@ static enum hd_status both_run_sim(const struct ir_func *kernel, const struct in
     return status;
 }
 
-/* Runs the module's only kernel both ways; `out` is what it writes. */
-static void both_test(const char *name, const struct hd_buf *text, struct interp_launch launch,
-                      void *out, size_t size_B)
+/* Runs the text's only kernel both ways; the text ends with a 0; `out` is what it writes. */
+static inline void both_test(const char *name, const struct hd_buf *text,
+                             struct interp_launch launch, void *out, size_t size_B)
 {
-    struct ir_module *module = both_module(text);
+    struct ir_module *module = both_module(text->ptr);
     void *expected = malloc(size_B);
     enum hd_status status;
 

@@ -1,11 +1,5 @@
 /* The order of instructions: what the scheduler moves, and what it must leave where it is. */
-#include <string.h>
-
-#include "codegen/codegen.h"
-#include "lower/lower.h"
-#include "opt/opt.h"
-#include "ptx/ptx.h"
-#include "support/tap.h"
+#include "codegen/both.h"
 
 enum { MOST = 512 };
 
@@ -14,23 +8,6 @@ struct code {
     size_t n;
     uint32_t registers, spilled_B;
 };
-
-static struct ir_module *module_of(const char *text)
-{
-    struct ptx_module *parsed;
-    struct ir_module *module = NULL;
-    struct hd_arena arena;
-
-    hd_arena_init(&arena);
-    if (ptx_parse(&arena, text, strlen(text), "schedule", &parsed) != HD_OK ||
-        ptx_check(parsed) != HD_OK ||
-        lower_ptx((const struct ptx_module *[]){parsed}, 1, "schedule", &module) != HD_OK ||
-        opt_run(module, &(struct opt_options){.target = OPT_TARGET_COMMON}) != HD_OK ||
-        ir_layout_windows(module) != HD_OK)
-        module = NULL;
-    hd_arena_fini(&arena);
-    return module;
-}
 
 /* Compiles the body of a kernel; d0 and d1: pointers of the lane; r0: its number. */
 static struct code compile(const char *directives, const char *body)
@@ -51,7 +28,7 @@ static struct code compile(const char *directives, const char *body)
                   "mul.wide.u32 d2, r0, 4; add.u64 d0, d0, d2; add.u64 d1, d1, d2;\n"
                   "%s\nret;\n}\n",
                   directives, body);
-    module = module_of(text.ptr);
+    module = both_module(text.ptr);
     hd_buf_fini(&text);
     if (!module ||
         codegen_kernel(module->funcs, &(struct codegen_options){.checks = true}, &code) != HD_OK) {

@@ -4,13 +4,7 @@
  */
 #include <math.h>
 
-#include "codegen/codegen.h"
-#include "interp/interp.h"
-#include "lower/lower.h"
-#include "opt/opt.h"
-#include "ptx/ptx.h"
-#include "sim/sim.h"
-#include "support/tap.h"
+#include "codegen/both.h"
 
 enum { BLOCK = 256, MOST = 1 << 18 };
 
@@ -29,23 +23,6 @@ static bool range(void *ctx, uint64_t address, bool write, uint64_t *out_start,
     return true;
 }
 static const struct interp_ops services = {.check = check, .range = range};
-
-static struct ir_module *module_of(const struct hd_buf *text)
-{
-    struct ptx_module *parsed;
-    struct ir_module *module = NULL;
-    struct hd_arena arena;
-
-    hd_arena_init(&arena);
-    if (ptx_parse(&arena, text->ptr, text->len, "sequences", &parsed) != HD_OK ||
-        ptx_check(parsed) != HD_OK ||
-        lower_ptx((const struct ptx_module *[]){parsed}, 1, "sequences", &module) != HD_OK ||
-        opt_run(module, &(struct opt_options){.target = OPT_TARGET_COMMON}) != HD_OK ||
-        ir_layout_windows(module) != HD_OK)
-        module = NULL;
-    hd_arena_fini(&arena);
-    return module;
-}
 
 /* What `body` makes d of x and y, in each of n threads; a double is two floats. False: it fails. */
 static bool run(const char *body, const char *type, unsigned n)
@@ -71,7 +48,7 @@ static bool run(const char *body, const char *type, unsigned n)
                   "add.u64 r, r, t;\nld.global.%s x, [q];\nld.global.%s y, [r];\n"
                   "%s;\nst.global.%s [p], d;\nret;\n}\n",
                   type, (unsigned)BLOCK, type[1] == '6' ? 8 : 4, type, type, body, type);
-    module = module_of(&text);
+    module = both_module(text.ptr);
     hd_buf_fini(&text);
     if (!module)
         return false;

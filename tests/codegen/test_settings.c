@@ -3,13 +3,8 @@
  * What a MOV makes is used at once as a rule, so that no kernel this small shows isa_rematerialize.
  */
 #include <stdlib.h>
-#include <string.h>
 
-#include "codegen/codegen.h"
-#include "lower/lower.h"
-#include "opt/opt.h"
-#include "ptx/ptx.h"
-#include "tap.h"
+#include "codegen/both.h"
 
 /* Something for each pass: a sum in a loop, more numbers than registers, a jump to a jump. */
 static const char text[] =
@@ -110,16 +105,9 @@ static void test_mistakes(void)
 
 int main(void)
 {
-    struct ptx_module *parsed;
-    struct hd_arena arena;
-
     set("HEDDLE_SKIP_PASS", NULL);
-    hd_arena_init(&arena);
-    if (ptx_parse(&arena, text, sizeof(text) - 1, "settings", &parsed) != HD_OK ||
-        ptx_check(parsed) != HD_OK ||
-        lower_ptx((const struct ptx_module *[]){parsed}, 1, "settings", &module) != HD_OK ||
-        opt_run(module, &(struct opt_options){.target = OPT_TARGET_COMMON}) != HD_OK ||
-        ir_layout_windows(module) != HD_OK) {
+    module = both_module(text);
+    if (!module) {
         ok(false, "the kernel: %s", hd_error_message());
         return done();
     }
@@ -130,6 +118,5 @@ int main(void)
     test_limits();
     test_mistakes();
     ir_module_destroy(module);
-    hd_arena_fini(&arena);
     return done();
 }

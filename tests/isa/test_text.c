@@ -76,6 +76,7 @@ static void test_right(void)
     test_reads("S2R R4, SR_TID_X", "S2R R4, SR_TID_X");
     test_reads("BRA loop", "BRA 0x40");
     test_reads("BRA.U P3, 0x0", "BRA.U P3, 0x0");
+    test_reads("BRA -0x20", "BRA -0x20"); /* words may be made to jump before the kernel */
     test_reads("BSSY B3, loop", "BSSY B3, 0x40");
     test_reads("SHFL.BFLY R4, R5, R6, 0x1f", "SHFL.BFLY R4, R5, R6, 0x1f");
     test_reads("SHFL.I.DOWN P0, R4, R5, 0x10, 0x1f", "SHFL.I.DOWN P0, R4, R5, 0x10, 0x1f");

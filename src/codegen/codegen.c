@@ -137,7 +137,7 @@ static bool want_addressed(struct codegen_unit *unit)
     if (!unit->has_indirect_calls)
         return true;
     ir_foreach_func(func, unit->module)
-        if (func->address_taken && !func->is_kernel && !func->is_declaration)
+        if (func->address_taken && codegen_is_callable(func))
             ok = ok && codegen_want(unit, func);
     return ok;
 }

@@ -266,6 +266,12 @@ struct codegen_unit {
 uint32_t codegen_literal(struct codegen_unit *unit, uint64_t bits);
 uint32_t codegen_address_literal(struct codegen_unit *unit, const struct ir_var *var,
                                  uint64_t addend);
+/* Kernels are no callees, though their addresses are taken to be launched. */
+static inline bool codegen_is_callable(const struct ir_func *func)
+{
+    return !func->is_kernel && !func->is_declaration;
+}
+/* The function's code is part of the kernel's. */
 bool codegen_want(struct codegen_unit *unit, const struct ir_func *func);
 /*
  * Functions in integers for what has no sequence of its own (routines.ptx); their calls cost

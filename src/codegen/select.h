@@ -32,6 +32,8 @@ struct sel {
     uint32_t frame_base;       /* unit that holds it; MC_NO_UNIT: it is constant */
     uint32_t return_to;        /* pair that says where a function returns to */
     bool allocates;            /* stack, besides its frame */
+    bool has_probes;           /* `probe_at` is where their operands go, one after the other */
+    uint32_t probe_at;
     enum hd_status status;
 };
 

@@ -1,5 +1,6 @@
 /* Calls, arguments, results and system functions: docs/abi.md. */
 #include "codegen/select.h"
+#include "ir/probe.h"
 
 uint32_t sel_place(enum ir_type type, uint32_t *next)
 {
@@ -277,24 +278,58 @@ uint32_t sel_frame(struct sel *s, uint32_t size_B, uint32_t align_B)
     return at;
 }
 
+static struct isa_operand frame(const struct sel *s)
+{
+    return s->frame_base == MC_NO_UNIT ? SEL_RZ : sel_unit(s->frame_base);
+}
+
+static void put_word(struct sel *s, uint32_t at, const struct isa_operand word[2])
+{
+    EMIT(s, STL, A(frame(s)), NUMBER(OFFSET, at), B(sel_unit(sel_tuple(s, word, 2))), MOD(SZ, 64));
+}
+
+/* The sources, each as 64 bits, in the frame from `at` on. */
+static void put_sources(struct sel *s, const struct ir_instr *in, uint32_t at)
+{
+    for (uint32_t i = 0; i < in->nsrc; i++) {
+        bool wide = ir_type_bits(in->src[i]->type) >= 64;
+        struct isa_operand word[2] = {argument_word(s, in->src[i], 0),
+                                      wide ? sel_word(s, in->src[i], 1) : SEL_RZ};
+
+        put_word(s, at + 8 * i, word);
+    }
+}
+
+static void call_system(struct sel *s, uint32_t d, uint32_t at, uint64_t function)
+{
+    uint32_t address = sel_new(s, 2);
+
+    EMIT(s, IADD3, D(address), A(frame(s)), B(sel_number(at)));
+    EMIT(s, MOV, D(address + 1), B(SEL_RZ));
+    EMIT(s, SYSCALL, D(d), A(sel_unit(address)), NUMBER(IMM16, function));
+}
+
 static void select_builtin(struct sel *s, const struct ir_instr *in)
 {
-    uint32_t at = sel_frame(s, 8 * HD_MAX(in->nsrc, 1u), 8), address, d = sel_new(s, 2);
-    struct isa_operand base = s->frame_base == MC_NO_UNIT ? SEL_RZ : sel_unit(s->frame_base);
+    uint32_t at = sel_frame(s, 8 * HD_MAX(in->nsrc, 1u), 8), d = sel_new(s, 2);
 
-    for (uint32_t i = 0; i < in->nsrc; i++) {
-        bool wide = in->src[i]->type == IR_B64;
-        struct isa_operand word[2] = {sel_word(s, in->src[i], 0),
-                                      wide ? sel_word(s, in->src[i], 1) : SEL_RZ};
-        EMIT(s, STL, A(base), NUMBER(OFFSET, at + 8 * i), B(sel_unit(sel_tuple(s, word, 2))),
-             MOD(SZ, 64));
-    }
-    address = sel_new(s, 2);
-    EMIT(s, IADD3, D(address), A(base), B(sel_number(at)));
-    EMIT(s, MOV, D(address + 1), B(SEL_RZ));
-    EMIT(s, SYSCALL, D(d), A(sel_unit(address)), NUMBER(IMM16, in->imm));
+    put_sources(s, in, at);
+    call_system(s, d, at, in->imm);
     if (in->ndst)
         sel_set_units(s, in->dst[0], d);
+}
+
+static void select_probe(struct sel *s, const struct ir_instr *in)
+{
+    const struct isa_operand number[2] = {sel_number(ir_probe_number(in)), SEL_RZ};
+
+    assert(in->nsrc <= IR_PROBE_OPERANDS_MAX);
+    if (!s->has_probes)
+        s->probe_at = sel_frame(s, 8 * (1 + IR_PROBE_OPERANDS_MAX), 8);
+    s->has_probes = true;
+    put_word(s, s->probe_at, number);
+    put_sources(s, in, s->probe_at + 8);
+    call_system(s, ISA_RZ, s->probe_at, ISA_SYSCALL_PROBE);
 }
 
 bool select_call(struct sel *s, const struct ir_instr *in)
@@ -308,10 +343,15 @@ bool select_call(struct sel *s, const struct ir_instr *in)
         return true;
     case IR_OP_FUNCADDR:
         sel_set(s, in->dst[0], sel_number(((uint64_t)in->callee->index + 1) << 4));
-        s->f->failed |= !codegen_want(s->unit, in->callee);
+        if (codegen_is_callable(in->callee)) /* others are launched */
+            s->f->failed |= !codegen_want(s->unit, in->callee);
         return true;
     case IR_OP_BUILTIN:
         select_builtin(s, in);
+        return true;
+    case IR_OP_PROBE:
+    case IR_OP_PROBE_ACCESS:
+        select_probe(s, in);
         return true;
     default:
         return false;

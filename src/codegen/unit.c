@@ -65,6 +65,7 @@ uint32_t codegen_address_literal(struct codegen_unit *unit, const struct ir_var 
 
 bool codegen_want(struct codegen_unit *unit, const struct ir_func *func)
 {
+    assert(codegen_is_callable(func));
     for (size_t i = 0; i < unit->wanted.len; i++)
         if (unit->wanted.at[i] == func)
             return true;

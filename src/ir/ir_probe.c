@@ -1,5 +1,7 @@
 /* Where probes go, and what they carry. */
 #include "ir/probe.h"
+
+#include "base/mem.h"
 #include "ir/payload.h"
 
 /* Of the set, in here: ends of threads. */
@@ -317,6 +319,22 @@ void ir_probe_finish(struct ir_module *module)
             }
         }
     }
+}
+
+const struct ir_instr **ir_probes_by_number(const struct ir_module *module, uint32_t *out_n)
+{
+    uint32_t n = ir_module_size(module) + 1;
+    const struct ir_instr **probes = hd_alloc_array(n, sizeof(*probes));
+
+    if (!probes)
+        return NULL;
+    ir_foreach_func(func, module)
+        for (uint32_t i = 0; i < func->nblocks; i++)
+            ir_foreach_instr(in, func->blocks[i])
+                if (ir_is_probe(in))
+                    probes[ir_probe_number(in)] = in;
+    *out_n = n;
+    return probes;
 }
 
 bool ir_probe_insert(struct ir_module *module, unsigned set)

@@ -106,6 +106,12 @@ static inline uint32_t ir_probe_number(const struct ir_instr *probe)
 /* Of LDMATRIX and STMATRIX its imm has the number of registers as well, from here on. */
 #define IR_PROBE_REGISTERS_AT 8
 /* Of FENCE its imm is enum ir_scope; of ASYNC as ir_async_imm() packs it. */
+/*
+ * The probes of a module by their numbers, and how many numbers there are; NULL elsewhere. The
+ * caller frees the array; NULL: no memory.
+ */
+const struct ir_instr **ir_probes_by_number(const struct ir_module *module, uint32_t *out_n)
+    HD_MUST_CHECK;
 /* Operands of a probe at most, which a NULL follows. */
 #define IR_PROBE_OPERANDS_MAX 20
 /* What a probe that is told before it stands for: the instruction behind it. */

@@ -38,6 +38,12 @@ enum {
     ISA_ARGUMENT_REGS = 60,
 };
 
+/*
+ * SYSCALL of no function of the system: an observer is told what comes next (ir/probe.h). The local
+ * address has the number of the probe and its operands, eight bytes each.
+ */
+enum { ISA_SYSCALL_PROBE = 0xffff };
+
 /* Numbers of BPT.TRAP, for messages; the other kinds have none. */
 enum isa_trap { ISA_TRAP_USER, ISA_TRAP_UNREACHABLE };
 

@@ -147,11 +147,16 @@ struct sim_cta *sim_cta_start(struct sim_run *run, const struct sim_placement *p
             sim_cta_end(cta);
             return NULL;
         }
+    if (!sim_observe(cta)) {
+        sim_cta_end(cta);
+        return NULL;
+    }
     return cta;
 }
 
 void sim_cta_end(struct sim_cta *cta)
 {
+    sim_observe_end(cta);
     for (uint32_t i = 0; i < cta->nwarps; i++) {
         sim_hazards_destroy(cta->warps[i].hazards);
         cta->warps[i].hazards = NULL;

@@ -300,6 +300,11 @@ enum hd_status sim_program_create(const struct isa_code *code, const struct sim_
         status = words_decode(p, code);
     else
         status = hd_error(HD_NO_MEMORY, "kernel %s: no memory for its program", kernel->name);
+    if (status == HD_OK && kernel->module && kernel->module->has_probes) {
+        p->probes = ir_probes_by_number(kernel->module, &p->nprobes);
+        if (!p->probes)
+            status = hd_error(HD_NO_MEMORY, "kernel %s: no memory for its probes", kernel->name);
+    }
     if (status != HD_OK) {
         sim_program_destroy(p);
         return status;
@@ -321,6 +326,7 @@ void sim_program_destroy(struct sim_program *p)
     hd_free(p->ops);
     hd_free(p->insns);
     hd_free(p->sems);
+    hd_free(p->probes);
     hd_free(p);
 }
 

@@ -2,6 +2,8 @@
 #include "interp/interp_shared.h"
 #include "sim/sim_private.h"
 
+#include "base/demangle.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,7 +54,7 @@ enum sim_step sim_fail(struct sim_warp *w, unsigned lane, enum hd_status status,
     struct interp_fault *f = &run->fault;
     struct ir_srcloc srcloc;
     uint32_t pc = sim_group_of(w)->pc;
-    struct hd_buf where;
+    struct hd_buf where, kernel;
     char what[384];
     va_list args;
 
@@ -67,10 +69,15 @@ enum sim_step sim_fail(struct sim_warp *w, unsigned lane, enum hd_status status,
     }
     hd_buf_init(&where);
     print_place(run->program, pc, &where);
-    run->status = hd_error(status, "kernel %s, block (%u,%u,%u), thread (%u,%u,%u), %s: %s",
-                           run->program->kernel.name, f->ctaid[0], f->ctaid[1], f->ctaid[2],
-                           f->tid[0], f->tid[1], f->tid[2], where.ptr ? where.ptr : "?:0", what);
+    hd_buf_init(&kernel);
+    if (run->launch->observer) /* beside findings, which have names as people write them */
+        hd_demangle_or_name(run->program->kernel.name, HD_DEMANGLE_FULL, &kernel);
+    run->status =
+        hd_error(status, "kernel %s, block (%u,%u,%u), thread (%u,%u,%u), %s: %s",
+                 kernel.ptr ? kernel.ptr : run->program->kernel.name, f->ctaid[0], f->ctaid[1],
+                 f->ctaid[2], f->tid[0], f->tid[1], f->tid[2], where.ptr ? where.ptr : "?:0", what);
     hd_buf_fini(&where);
+    hd_buf_fini(&kernel);
     return SIM_STOP;
 }
 

@@ -52,7 +52,7 @@ static uint64_t window_base(const struct sim_warp *w, unsigned lane, enum ir_spa
     return 0;
 }
 
-static bool is_shared(const struct sim_warp *w, uint64_t address, uint64_t size_B)
+bool sim_is_shared(const struct sim_warp *w, uint64_t address, uint64_t size_B)
 {
     return cluster_holds(w->run, address - window_base(w, 0, IR_SPACE_SHARED), size_B);
 }
@@ -101,7 +101,7 @@ static void local_use(struct sim_cta *cta, uint64_t end_B)
 static bool generic_ok(struct sim_warp *w, unsigned lane, uint64_t address, uint64_t size_B,
                        bool write)
 {
-    if (is_shared(w, address, size_B))
+    if (sim_is_shared(w, address, size_B))
         return true;
     if (is_local(w, lane, address, size_B)) {
         if (write)
@@ -115,7 +115,8 @@ static bool generic_ok(struct sim_warp *w, unsigned lane, uint64_t address, uint
 
 static bool is_global(const struct sim_warp *w, unsigned lane, uint64_t address)
 {
-    return !is_shared(w, address, 1) && !is_local(w, lane, address, 1) && !is_param(w, address, 1);
+    return !sim_is_shared(w, address, 1) && !is_local(w, lane, address, 1) &&
+           !is_param(w, address, 1);
 }
 
 static bool address_ok(struct sim_warp *w, unsigned lane, enum ir_space space, uint64_t address,
@@ -436,7 +437,7 @@ enum sim_step sim_exec_store(struct sim_warp *w, const struct sim_op *op, uint32
 
     sim_addresses(w, op, access.space, addresses);
     if (access.space == IR_SPACE_SHARED ||
-        (access.space == IR_SPACE_GENERIC && is_shared(w, addresses[__builtin_ctz(mask)], 1))) {
+        (access.space == IR_SPACE_GENERIC && sim_is_shared(w, addresses[__builtin_ctz(mask)], 1))) {
         if (sim_shared_first(w))
             return SIM_STOP; /* and once more */
     }

@@ -100,8 +100,8 @@ static inline uint64_t sim_counts_f64(const struct sim_counts *c)
 }
 
 /*
- * Runs the whole grid; errors are those of interp_launch(), of whose launch `kernel` and `observer`
- * are not looked at. out_fault and out_counts may be NULL; `instr` of a fault is always NULL.
+ * Runs the whole grid; errors are those of interp_launch(), of whose launch `kernel` is not
+ * looked at. out_fault and out_counts may be NULL; `instr` of a fault is always NULL.
  */
 enum hd_status sim_launch(const struct sim_program *program, const struct interp_launch *launch,
                           struct interp_fault *out_fault, struct sim_counts *out_counts)

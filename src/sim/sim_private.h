@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "base/vec.h"
+#include "ir/probe.h"
 #include "ir/schedule.h"
 #include "sim/hazard.h"
 #include "sim/loops.h"
@@ -92,6 +93,8 @@ struct sim_program {
     uint32_t nsinks; /* behind them: as many as RZ writes at once */
     uint32_t local_B, registers;
     bool has_calls;
+    const struct ir_instr **probes; /* by number; NULL: nothing is probed */
+    uint32_t nprobes;
 };
 
 /*
@@ -177,6 +180,8 @@ struct sim_cta {
     struct sim_bar bars[SIM_NBARS];
     const uint8_t *order; /* of its warps, by the schedule; NULL: ascending */
     uint64_t dice;        /* interleaved: state of its numbers; 0: it is not */
+    struct ir_probe_cta probe;
+    bool is_observed;
 };
 
 /* Bytes that the device allows, from its answer to one question. */
@@ -346,6 +351,8 @@ bool sim_read(struct sim_warp *w, unsigned lane, uint64_t address, void *out, si
 bool sim_write(struct sim_warp *w, unsigned lane, uint64_t address, const void *bytes,
                size_t size_B);
 uint64_t sim_own_window(const struct sim_cta *cta);
+/* Does a generic address lie in the shared memory of the cluster? */
+bool sim_is_shared(const struct sim_warp *w, uint64_t address, uint64_t size_B);
 char *sim_local(const struct sim_warp *w, unsigned lane);
 /* Before its first write to shared memory after a barrier a warp lets others run. */
 bool sim_shared_first(struct sim_warp *w);
@@ -372,6 +379,13 @@ sim_exec sim_exec_utcalloc, sim_exec_utccp, sim_exec_utcmma, sim_exec_utcbar, si
 
 /* system.c */
 sim_exec sim_exec_syscall;
+
+/* probe.c */
+/* Before the CTA's first operation, and after its last. False: no memory. */
+bool sim_observe(struct sim_cta *cta);
+void sim_observe_end(struct sim_cta *cta);
+/* The pair at `addresses` says where in local memory the probe's number and operands are. */
+enum sim_step sim_probe(struct sim_warp *w, const uint32_t *addresses, uint32_t mask);
 
 /* cta.c */
 struct sim_placement {

@@ -52,6 +52,8 @@ enum sim_step sim_exec_syscall(struct sim_warp *w, const struct sim_op *op, uint
     uint32_t *d = w->regs + op->d * SIM_LANES;
 
     sim_mode(w->run, 0);
+    if (function == ISA_SYSCALL_PROBE)
+        return sim_probe(w, a, mask);
     w->run->effects++;
     SIM_FOR_LANES(lane, mask)
     {

@@ -103,7 +103,7 @@ def check_all(folder):
     program = build(folder, "memory", 75)
     if program:
         for name in CASES:
-            for device in ("cpu", "interp"):
+            for device in ("cpu", "interp", "sim"):
                 check_case(program, name, device)
         check_options(program)
         check_faults(program)

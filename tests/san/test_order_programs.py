@@ -125,7 +125,7 @@ def check_all(folder):
     program = build(folder, "order", 90, "-std=c++17")
     if program:
         for name in CASES:
-            for device in ("cpu", "interp"):
+            for device in ("cpu", "interp", "sim"):
                 if device == "cpu" or name not in NOT_ON_INTERP:
                     check_case(program, name, device)
         check_repeats(program)

@@ -65,7 +65,7 @@ def check(program, name, tool, text, env):
 
 
 def check_cases(program, cases, found, **more):
-    for device in ("cpu", "interp"):
+    for device in ("cpu", "interp", "sim"):
         env = environment(device, **more)
         for tool, texts in found.items():
             for case in cases if program else ():

@@ -28,7 +28,7 @@ def check(program, name, device, tool, found):
 
 def check_all(folder):
     races, boxes = build(folder, "races", 80), build(folder, "boxes", 90, "-lcuda")
-    for kind in ("cpu", "interp"):
+    for kind in ("cpu", "interp", "sim"):
         for case in RACES + NONE if races else ():
             check(races, case, kind, "racecheck", case in RACES)
         for case, tool, found in BOXES if boxes else ():

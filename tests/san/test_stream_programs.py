@@ -90,7 +90,7 @@ def check_all(folder):
         if COMPILER == "cc": # a page of the program's data may have anything in it
             names.remove("few_read_bad")
         for name in names:
-            for device in ("cpu", "interp"):
+            for device in ("cpu", "interp", "sim"):
                 check_case(program, name, device)
         check_forms(program, folder)
 

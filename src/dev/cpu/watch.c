@@ -44,18 +44,9 @@ bool cpu_watch_is_fine(const struct cpu_job *job)
 
 bool cpu_kernel_find_probes(struct cpu_kernel *kernel, const struct ir_observer *observer)
 {
-    const struct ir_module *module = kernel->func->module;
-
-    kernel->ninstrs = ir_module_size(module) + 1;
-    kernel->probes = hd_alloc_array(kernel->ninstrs, sizeof(*kernel->probes));
+    kernel->probes = ir_probes_by_number(kernel->func->module, &kernel->ninstrs);
     if (!kernel->probes)
         return false;
-    ir_foreach_func(func, module) {
-        for (uint32_t i = 0; i < func->nblocks; i++)
-            ir_foreach_instr(in, func->blocks[i])
-                if (ir_is_probe(in))
-                    kernel->probes[ir_probe_number(in)] = in;
-    }
     if (observer->wants_conflicts)
         kernel->conflicts = ir_conflicts_create(kernel->func);
     return true;

@@ -83,6 +83,7 @@ static const struct hal_device_ops device_ops = {
     .kernel_get = refdev_kernel_get,
     .kernel_info = refdev_kernel_info,
     .kernel_prepare = refdev_kernel_prepare,
+    .kernel_instead = hal_kernel_set_instead,
     .domain_create = domain_create,
     .domain_destroy = domain_destroy,
     .domain_reset = domain_reset,
@@ -127,20 +128,11 @@ enum hd_status refdev_create(const struct refdev_engine *engine,
 
 /* ---- the interpreter */
 
-static enum hd_status engine_launch(const void *code, const struct interp_launch *launch,
-                                    struct interp_fault *out_fault, uint64_t *out_instructions)
-{
-    (void)code, (void)out_instructions;
-    return interp_launch(launch, out_fault);
-}
-
 enum hd_status interp_device_create(const struct hal_client_ops *client,
                                     struct hal_device **out_device)
 {
     static const struct refdev_engine engine = {.name = "interp",
-                                                .description = "reference interpreter",
-                                                .observes = true,
-                                                .launch = engine_launch};
+                                                .description = "reference interpreter"};
 
     return refdev_create(&engine, client, out_device);
 }

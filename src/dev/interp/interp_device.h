@@ -14,24 +14,25 @@
 
 /*
  * What runs the kernels: everything else of the device, its queues, copies, checks and services, is
- * the same for all engines (dev/sim has another).
+ * the same for all engines (dev/sim has another). Kernels without code of an engine are
+ * interpreted: all of the interpreter's, and those of modules for a debugger
+ * (ir_module.has_notes).
  */
 struct ir_func;
 struct interp_launch;
 struct interp_fault;
 struct refdev_engine {
     const char *name, *description;
-    bool observes;        /* it tells the client's observer of what probes see */
     bool knows_registers; /* of hal_device_info */
     /* Reads hal_program.assembled, of which there is some; NULL where it does not fit. `close` ends
      * it with the module. NULL: the engine has no use for it. */
     void *(*open)(const struct hal_program *program);
     void (*close)(void *assembled);
-    /* Makes code of a kernel; any thread. `assembled`: of `open`, or NULL. NULL: the engine needs
-     * none. */
+    /* Makes code of a kernel; any thread. `assembled`: of `open`, or NULL. NULL: it has none, and
+     * nothing of what is below. */
     enum hd_status (*compile)(const struct ir_func *kernel, void *assembled, void **out_code);
     void (*release)(void *code);
-    /* What code tells of a kernel, beside what its IR does; NULL: nothing. */
+    /* What code tells of a kernel, beside what its IR does. */
     void (*describe)(const void *code, struct hal_kernel_info *info);
     /* *out_instructions, which is 0: of warps; stays so where the engine counts none. */
     enum hd_status (*launch)(const void *code, const struct interp_launch *launch,

@@ -194,8 +194,9 @@ static enum hd_status engine_launch(const struct interp_launch *launch,
     const struct launch_ctx *ctx = launch->ctx;
     bool counts = hd_debug(HD_DEBUG_COUNTS);
     uint64_t start = counts ? hd_clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0, instructions = 0;
-    enum hd_status status =
-        ctx->dev->engine->launch(ctx->kernel->code, launch, out_fault, &instructions);
+    const void *code = ctx->kernel->code;
+    enum hd_status status = code ? ctx->dev->engine->launch(code, launch, out_fault, &instructions)
+                                 : interp_launch(launch, out_fault);
 
     if (counts)
         hd_log_debug(HD_DEBUG_COUNTS, "launch=%s ns=%llu instructions=%llu",
@@ -205,12 +206,13 @@ static enum hd_status engine_launch(const struct interp_launch *launch,
     return status;
 }
 
-static enum hd_status check(const struct hal_dispatch *packet, const struct refdev_kernel *kernel)
+/* What the packet names, or what a debugger has put in its place; NULL: nobody has that number. */
+static const struct refdev_kernel *kernel_of(struct refdev *dev, const struct hal_dispatch *packet)
 {
-    if (!kernel)
-        return hd_error(HD_BAD_ARG, "there is no kernel with id 0x%llx",
-                        (unsigned long long)packet->kernel);
-    return HD_OK;
+    struct hal_kernel *kernel = hal_kernel_find(&dev->base, packet->kernel);
+    struct hal_kernel *other = kernel ? hal_kernel_instead(kernel) : NULL;
+
+    return (const struct refdev_kernel *)(other ? other : kernel);
 }
 
 /* The multiprocessors that the queue is limited to; 0: to none. */
@@ -400,10 +402,10 @@ bool refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *pack
                      union hal_packet *out_wait)
 {
     struct refdev *dev = refdev_of(queue->base.device);
-    const struct refdev_kernel *kernel =
-        (struct refdev_kernel *)hal_kernel_find(&dev->base, packet->kernel);
-    enum hd_status wrong = check(packet, kernel);
-    if (wrong != HD_OK) {
+    const struct refdev_kernel *kernel = kernel_of(dev, packet);
+    if (!kernel) {
+        enum hd_status wrong = hd_error(HD_BAD_ARG, "there is no kernel with id 0x%llx",
+                                        (unsigned long long)packet->kernel);
         hal_domain_fail(queue->base.domain, wrong, 0, NULL, hd_error_message());
         return false;
     }
@@ -433,9 +435,7 @@ bool refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *pack
         .ctx = &ctx,
         .textures = dev->base.client.textures,
         .replicas = dev->base.client.replicas,
-        .observer = dev->engine->observes && kernel->func->module->has_probes
-                        ? dev->base.client.observer
-                        : NULL,
+        .observer = kernel->func->module->has_probes ? dev->base.client.observer : NULL,
     };
     if (launch.cooperative) {
         launch.envreg[0] = (uint32_t)((uint64_t)(uintptr_t)ctx.workspace >> 32);

@@ -71,7 +71,7 @@ static enum hd_status kernel_create_locked(struct refdev_module *module, const s
     assert(hd_lock_held(&refdev_of(module->base.device)->lock) && !module->kernels[func->index]);
     if (!kernel)
         return hd_error(HD_NO_MEMORY, "kernel");
-    if (engine->compile)
+    if (engine->compile && !func->module->has_notes)
         status = engine->compile(func, module->assembled, &kernel->code);
     if (status == HD_OK)
         status = hal_kernel_publish(module->base.device, &kernel->base);
@@ -133,7 +133,7 @@ enum hd_status refdev_kernel_info(struct hal_kernel *base, struct hal_kernel_inf
         .params_B = func->param_size_B,
         .recursive = window.recursive,
     };
-    if (engine->describe)
+    if (kernel->code)
         engine->describe(kernel->code, out_info);
     return HD_OK;
 }

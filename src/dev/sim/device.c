@@ -71,8 +71,10 @@ static void *engine_open(const struct hal_program *program)
 static enum hd_status engine_compile(const struct ir_func *func, void *assembled, void **out_code)
 {
     const struct codegen_options options = {.checks = is_asked_for("hazards")};
-    const struct isa_kernel *made =
-        assembled ? isa_image_find(assembled, hd_str_from(func->name)) : NULL;
+    /* Nobody has put probes into what an image has. */
+    const struct isa_kernel *made = assembled && !func->module->has_probes
+                                        ? isa_image_find(assembled, hd_str_from(func->name))
+                                        : NULL;
     struct sim_program *program = NULL;
     struct isa_code code = {0};
     struct sim_kernel kernel;

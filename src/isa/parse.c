@@ -176,7 +176,8 @@ static bool parse_target(struct parser *p, int64_t *out)
     int64_t number;
 
     skip_spaces(p);
-    if (*p->at == '-' || isdigit((unsigned char)*p->at)) { /* before the kernel: a word may say so */
+    if (*p->at == '-' ||
+        isdigit((unsigned char)*p->at)) { /* before the kernel: a word may say so */
         if (!parse_integer(p, INT64_MIN, INT64_MAX, &number))
             return false;
         address = (uint64_t)number;

@@ -56,11 +56,12 @@ def read(path):
 
 
 def passes():
-    """Those that the device's code has: the common ones that may be left out, then those of the code generator."""
+    """Those that the device's code has: the common ones that may be left out, then those of the code generator, but for
+    what goes by profiles, which are not there (pgo.py)."""
     pipeline = read("src/opt/pipeline.c")
     common = pipeline[pipeline.index("common[]"):pipeline.index("targets[")]
     names = dict.fromkeys(re.findall(r"OPT_PASS_(ir_opt_\w+)", common))
-    return list(names) + re.findall(r'^X\(\w+, "(\w+)"', read("spec/codegen_passes.def"), re.M)
+    return list(names) + [n for n in re.findall(r'^X\(\w+, "(\w+)"', read("spec/codegen_passes.def"), re.M) if n != "isa_profile"]
 
 
 def measure(programs, left_out, jobs):

@@ -72,6 +72,8 @@ enum hd_env_kind {
     X("HEDDLE_LIBDIR", TEXT, "", "directory of Heddle's libraries, for `heddle cc`, `heddle run` and libnvrtc") \
     X("HEDDLE_SKIP_PASS", TEXT, "", "comma list of passes to leave out: ir_opt_* (HEDDLE_DEBUG=opt names them), gen_* (spec/gen_passes.def), isa_* (spec/codegen_passes.def)") \
     X("HEDDLE_CODEGEN", TEXT, "", "comma list of what code for the sim device may use, for measurements: `counters=5,predicates=6,registers=64`; default: all that there is") \
+    X("HEDDLE_PROFILE", TEXT, "", "file that gets how often each block of a kernel ran, for the next compilation; the sim device counts; see docs/pgo.md") \
+    X("HEDDLE_PROFILE_USE", TEXT, "", "such a file, from which code for the sim device is made: what ran most is to be fast; default: blocks count by the loops around them") \
     X("HEDDLE_REPORT", TEXT, "", "directory for reports about kernels that do not get their fast form; see `heddle replay`") \
     X("HEDDLE_REGISTRY", TEXT, "", "file in which your processes write what they do with devices, for NVML and `heddle smi`, or `off`; default: /dev/shm/heddle-UID.1") \
     X("HEDDLE_PROF", TEXT, "", "what is recorded, and the folder that it goes to; set by `heddle prof`") \

@@ -5,7 +5,7 @@
  * registers and what a call destroys are all the same thing.
  *
  * What does not fit is spilled first: wherever more is live than there are registers, those with
- * the fewest uses for their length, innermost loops counting most. Then virtual registers are
+ * the fewest uses for their length, each as often as its block runs. Then virtual registers are
  * placed in the order of their start, wide ones first; one without a place spills what is in its
  * way where that is cheapest, or itself, and all begins anew.
  */
@@ -30,12 +30,12 @@ struct assign {
     uint8_t *preds;
     uint16_t *barriers;
     int32_t *steps[MC_CLASSES]; /* how many more are live there than before */
-    uint32_t *cost;             /* of spilling, by vreg: uses and definitions, by depth */
+    uint32_t *cost;             /* of spilling, by vreg: uses and definitions, by weight */
     uint32_t *length;           /* half positions of its segments, by vreg */
     uint32_t *order;            /* vregs that live anywhere, by start */
     uint32_t norder;
     uint32_t npositions, most, used;
-    uint32_t depth; /* of the block that is looked at */
+    uint64_t weight; /* of the block that is looked at */
 };
 
 static uint32_t first_of(const struct assign *a, const struct mc_vreg *v)
@@ -74,8 +74,7 @@ static void count_use(void *context, struct mc_insn *insn, enum mc_access access
     (void)insn, (void)access, (void)count, (void)class;
     if (mc_is_virtual(*unit)) {
         uint32_t *cost = &a->cost[a->f->units.at[*unit - MC_UNITS].vreg];
-        *cost = (uint32_t)HD_MIN((uint64_t)*cost + (UINT64_C(1) << (3 * HD_MIN(a->depth, 6u))),
-                                 UINT64_C(1) << 30);
+        *cost = (uint32_t)HD_MIN(*cost + a->weight, UINT64_C(1) << 30);
     }
 }
 
@@ -84,7 +83,7 @@ static void find_costs(struct assign *a)
     struct mc_func *f = a->f;
 
     for (size_t i = 0; i < f->blocks.len; i++) {
-        a->depth = f->blocks.at[i]->loop_depth;
+        a->weight = mc_block_weight(f, f->blocks.at[i]);
         for (size_t k = 0; k < f->blocks.at[i]->insns.len; k++)
             mc_visit(f, &f->blocks.at[i]->insns.at[k], count_use, a);
     }

@@ -1,7 +1,10 @@
 /*
  * Copies whose two sides can be one register: their segments do not overlap, and where a side is a
- * part of a wider register the other one fits into it. Copies in inner loops come first.
+ * part of a wider register the other one fits into it. Copies that run most come first.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/mem.h"
 #include "codegen/mc.h"
 
@@ -132,26 +135,36 @@ static void clean(struct mc_func *f, struct mc_block *b)
     b->insns.len = n;
 }
 
+static int by_weight(const void *x, const void *y, void *context)
+{
+    const struct mc_block *a = *(struct mc_block *const *)x, *b = *(struct mc_block *const *)y;
+    uint64_t v = mc_block_weight(context, a), w = mc_block_weight(context, b);
+
+    if (v != w)
+        return v > w ? -1 : 1;
+    return a->id < b->id ? -1 : a->id > b->id;
+}
+
 enum hd_status coalesce(struct mc_func *f)
 {
     struct merge m = {.f = f};
-    uint32_t deepest = 0;
+    struct mc_block **order;
 
     HD_TRY(live_compute(f, &m.live));
     m.into = hd_alloc_array(f->vregs.len + 1, sizeof(*m.into));
-    if (!m.into) {
+    order = hd_arena_array(&f->arena, struct mc_block *, f->blocks.len);
+    if (!m.into || !order) {
+        hd_free(m.into);
         live_fini(&m.live);
         return hd_error(HD_NO_MEMORY, "function %s: no memory", f->ir->name);
     }
     for (size_t i = 0; i < f->vregs.len; i++)
         m.into[i] = f->vregs.at[i].first;
+    memcpy(order, f->blocks.at, f->blocks.len * sizeof(struct mc_block *));
+    qsort_r(order, f->blocks.len, sizeof(struct mc_block *), by_weight, f);
     for (size_t i = 0; i < f->blocks.len; i++)
-        deepest = HD_MAX(deepest, f->blocks.at[i]->loop_depth);
-    for (uint32_t depth = deepest + 1; depth-- > 0;)
-        for (size_t i = 0; i < f->blocks.len; i++)
-            for (size_t k = 0;
-                 f->blocks.at[i]->loop_depth == depth && k < f->blocks.at[i]->insns.len; k++)
-                try_insn(&m, &f->blocks.at[i]->insns.at[k]);
+        for (size_t k = 0; k < order[i]->insns.len; k++)
+            try_insn(&m, &order[i]->insns.at[k]);
     for (size_t i = 0; i < f->blocks.len; i++) {
         struct mc_block *b = f->blocks.at[i];
 

@@ -110,6 +110,7 @@ static enum hd_status compile_func(struct codegen_unit *unit, const struct ir_fu
 
     if (!codegen_is_routine(func) && !hd_vec_push(&unit->code->functions, function))
         return hd_error(HD_NO_MEMORY, "function %s: no memory", func->name);
+    HD_TRY(profile_begin(unit, func));
     status = allocate_best(unit, func, most, &f, &used);
     if (status == HD_OK)
         status = compile_allocated(unit, &f, used);
@@ -190,7 +191,9 @@ static enum hd_status compile_all(struct codegen_unit *unit, const struct ir_fun
 enum hd_status codegen_kernel(const struct ir_func *kernel, const struct codegen_options *options,
                               struct isa_code *out_code)
 {
-    struct codegen_unit unit = {.module = kernel->module, .code = out_code};
+    static const struct codegen_options defaults;
+    struct codegen_unit unit = {
+        .module = kernel->module, .code = out_code, .options = options ? options : &defaults};
     struct ir_window window;
     enum hd_status status;
 
@@ -198,7 +201,8 @@ enum hd_status codegen_kernel(const struct ir_func *kernel, const struct codegen
     HD_TRY(codegen_settings_read(&unit.settings));
     HD_TRY(ir_kernel_window(kernel, &window));
     unit.clusters = window.clusters;
-    unit.checks = options && options->checks;
+    unit.checks = unit.options->checks;
+    out_code->profile = codegen_profile_hash(unit.options->profile);
     look_through(&unit);
     status =
         compile_all(&unit, kernel, HD_MIN(registers_of(kernel, options), unit.settings.registers));

@@ -13,6 +13,7 @@
 #define HD_CODEGEN_CODEGEN_H
 
 #include "ir/ir.h"
+#include "ir/profile.h"
 #include "isa/abi.h"
 #include "isa/image.h"
 
@@ -47,10 +48,30 @@ static inline bool codegen_does(const struct codegen_settings *settings, enum co
     return !(settings->skipped >> pass & 1);
 }
 
+/*
+ * What code that records counts: the first word of each block of the IR that it is made of is a
+ * NOP, which is executed as often as the block.
+ */
+struct codegen_mark {
+    uint32_t word;
+    uint32_t func, block; /* of codegen_record.funcs */
+};
+struct codegen_record {
+    struct ir_profile funcs; /* without counts */
+    HD_VEC(struct codegen_mark) marks;
+};
+void codegen_record_fini(struct codegen_record *record);
+
 struct codegen_options {
     uint32_t registers; /* of a thread at most; 0: as the kernel's bounds say */
     bool checks; /* registers and control fields are checked: HD_BAD_IR is a bug of the compiler */
+    const struct ir_profile *profile; /* how often blocks run; NULL: by the loops around them */
+    struct codegen_record *record;    /* zero; the code is to record; NULL: it is not */
 };
+/* Of the profile, as images have it; 0: NULL. */
+uint32_t codegen_profile_hash(const struct ir_profile *profile);
+/* HEDDLE_PROFILE_USE, read once; NULL: it is not set. */
+enum hd_status codegen_profile_get(const struct ir_profile **out_profile) HD_MUST_CHECK;
 
 /*
  * Compiles a kernel, and what it may call, of a module whose windows are laid out. HD_NOT_SUPPORTED

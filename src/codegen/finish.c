@@ -155,23 +155,20 @@ static void emit_copies(struct finish *x, const struct mc_insn *insn)
     }
 }
 
-static bool is_always(const struct mc_insn *insn)
-{
-    return insn->isa.op == ISA_BRA && insn->guard == ISA_PT && !insn->isa.guard_not;
-}
-
-/* Where a block leads that does nothing but jump. */
-static struct mc_block *through(const struct mc_func *f, struct mc_block *b)
-{
-    for (int i = codegen_does(f->settings, CODEGEN_JUMPS) ? 0 : 8;
-         i < 8 && b->insns.len == 1 && is_always(&b->insns.at[0]); i++)
-        b = b->insns.at[0].target;
-    return b;
-}
-
-static void emit_block(struct finish *x, struct mc_block *b, const struct mc_block *next)
+static void emit_block(struct finish *x, struct mc_block *b, struct mc_block *next)
 {
     b->word = (uint32_t)x->out.insns.len;
+    /* A branch to what comes next, and a jump elsewhere: the branch leads there, turned round. */
+    if (b->insns.len > 1 && codegen_does(x->f->settings, CODEGEN_JUMPS)) {
+        struct mc_insn *jump = &hd_vec_last(&b->insns), *branch = jump - 1;
+
+        if (branch->isa.op == ISA_BRA && branch->guard != ISA_PT && mc_is_jump(jump) &&
+            mc_through(x->f, branch->target) == next) {
+            branch->isa.guard_not = !branch->isa.guard_not;
+            branch->target = jump->target;
+            jump->target = next;
+        }
+    }
     for (size_t i = 0; i < b->insns.len; i++) {
         struct mc_insn *insn = &b->insns.at[i];
 
@@ -181,8 +178,8 @@ static void emit_block(struct finish *x, struct mc_block *b, const struct mc_blo
             continue;
         }
         if (insn->target && insn->isa.op == ISA_BRA)
-            insn->target = through(x->f, insn->target);
-        if (is_always(insn) && insn->target == next)
+            insn->target = mc_through(x->f, insn->target);
+        if (mc_is_jump(insn) && insn->target == next)
             continue;
         if (insn->is_frame) {
             int64_t *size = &insn->isa.operands[mc_operand_of(insn->isa.op, ISA_FIELD_B)].value;
@@ -192,7 +189,7 @@ static void emit_block(struct finish *x, struct mc_block *b, const struct mc_blo
             *size = (uint32_t)(*size * ((x->f->frame_B + align - 1) & ~(align - 1)));
         }
         push(x, *insn);
-        if (is_always(insn) || (insn->isa.op == ISA_EXIT && insn->guard == ISA_PT))
+        if (mc_is_jump(insn) || (insn->isa.op == ISA_EXIT && insn->guard == ISA_PT))
             break; /* nothing comes behind it */
     }
     if (x->out.insns.len > b->word)
@@ -217,7 +214,7 @@ static void reach(struct mc_func *f, struct mc_block *b, bool *seen)
             struct mc_block *to = b->insns.at[i].target;
 
             if (to && b->insns.at[i].isa.op == ISA_BRA)
-                to = through(f, to);
+                to = mc_through(f, to);
             if (to && !seen[to->id]) {
                 seen[to->id] = true;
                 work[n++] = to;
@@ -253,6 +250,11 @@ static enum hd_status encode(struct finish *x, uint32_t start)
             *(store ? &code->spill_stores_B : &code->spill_loads_B) +=
                 4 * isa_registers(&insn->isa, (unsigned)moved);
         }
+        if (insn->mark &&
+            !hd_vec_push(
+                &x->unit->options->record->marks,
+                (struct codegen_mark){start + (uint32_t)i, x->unit->recorded - 1, insn->mark - 1}))
+            return hd_error(HD_NO_MEMORY, "function %s: no memory", x->f->ir->name);
         if (!hd_vec_push(&code->words, word) ||
             !hd_vec_push(&code->lines, (struct isa_line){start + (uint32_t)i, insn->srcloc.file,
                                                          insn->srcloc.line, insn->srcloc.col,
@@ -272,6 +274,8 @@ enum hd_status finish_func(struct codegen_unit *unit, struct mc_func *f)
     if (!seen)
         return hd_error(HD_NO_MEMORY, "function %s: no memory", f->ir->name);
     memset(seen, 0, f->blocks.len);
+    if (codegen_does(f->settings, CODEGEN_LAYOUT) && !unit->module->debug)
+        HD_TRY(layout(f));
     reach(f, f->blocks.at[0], seen);
     for (size_t i = 0, next; i < f->blocks.len && !f->failed; i = next) {
         for (next = i + 1; next < f->blocks.len && !seen[next]; next++)

@@ -151,6 +151,7 @@ static enum hd_status properties_add(struct isa_kernel *to, const struct ir_func
     values[ISA_PROPERTY_SPILLED] = code->spilled_B;
     values[ISA_PROPERTY_SPILL_STORES] = code->spill_stores_B;
     values[ISA_PROPERTY_SPILL_LOADS] = code->spill_loads_B;
+    values[ISA_PROPERTY_PROFILE] = code->profile;
     for (unsigned i = 0; i < ISA_PROPERTIES; i++) {
         if (values[i] > isa_properties[i].most)
             return hd_error(HD_NOT_SUPPORTED, "kernel %s: %llu %s, of %u at most", kernel->name,
@@ -295,7 +296,8 @@ enum hd_status codegen_image_take(const struct isa_kernel *made, const struct ir
                             .spilled_B = made->properties[ISA_PROPERTY_SPILLED],
                             .spill_stores_B = made->properties[ISA_PROPERTY_SPILL_STORES],
                             .spill_loads_B = made->properties[ISA_PROPERTY_SPILL_LOADS],
-                            .local_B = made->properties[ISA_PROPERTY_LOCAL]};
+                            .local_B = made->properties[ISA_PROPERTY_LOCAL],
+                            .profile = made->properties[ISA_PROPERTY_PROFILE]};
     enum hd_status status;
 
     t.inlined = hd_alloc_array(made->inlines.len + 1, sizeof(*t.inlined));

@@ -6,9 +6,14 @@
 
 #include "base/mem.h"
 
-void mc_init(struct mc_func *f, const struct ir_func *ir, const struct codegen_settings *settings)
+void mc_init(struct mc_func *f, const struct ir_func *ir, const struct codegen_settings *settings,
+             const struct ir_profile_func *profile)
 {
-    *f = (struct mc_func){.ir = ir, .settings = settings, .is_kernel = ir->is_kernel};
+    *f = (struct mc_func){
+        .ir = ir, .settings = settings, .profile = profile, .is_kernel = ir->is_kernel};
+    for (size_t i = 0;
+         profile && codegen_does(settings, CODEGEN_PROFILE) && i < profile->blocks.len; i++)
+        f->count_most = HD_MAX(f->count_most, profile->blocks.at[i].warps);
     hd_arena_init(&f->arena);
 }
 
@@ -34,6 +39,36 @@ struct mc_block *mc_block_create(struct mc_func *f)
     }
     *b = (struct mc_block){.id = (uint32_t)f->blocks.len - 1};
     return b;
+}
+
+struct mc_block *mc_through(const struct mc_func *f, struct mc_block *b)
+{
+    for (int i = codegen_does(f->settings, CODEGEN_JUMPS) ? 0 : 8;
+         i < 8 && b->insns.len == 1 && mc_is_jump(&b->insns.at[0]); i++)
+        b = b->insns.at[0].target;
+    return b;
+}
+
+/* Ten times for each loop around it. */
+static uint64_t weight_by_loops(const struct mc_block *b)
+{
+    uint64_t weight = 1;
+
+    for (uint32_t i = 0; i < HD_MIN(b->loop_depth, 8u); i++)
+        weight *= 10;
+    return weight;
+}
+
+uint64_t mc_block_count(const struct mc_func *f, const struct mc_block *b)
+{
+    return f->profile ? b->count : weight_by_loops(b);
+}
+
+uint64_t mc_block_weight(const struct mc_func *f, const struct mc_block *b)
+{
+    if (!f->count_most)
+        return weight_by_loops(b);
+    return 1 + (uint64_t)((double)b->count / (double)f->count_most * 1e6);
 }
 
 /* Pairs begin at an even register, more at a multiple of four: as the ISA has it. */

@@ -44,9 +44,10 @@ struct mc_insn {
     uint32_t first_copy, ncopies; /* MC_COPY: in mc_func.copies */
     struct mc_block *target;      /* of a branch, BSSY; NULL: none */
     const struct ir_func *callee; /* of CALL */
-    bool is_spill;                /* it moves a register to the frame or back */
-    bool is_frame;                /* its number is the frame's size times that */
-    bool is_uniform;              /* all lanes of a warp compute the same, together */
+    uint32_t mark; /* NOP of code that records: 1 + the block of the IR that it is executed with */
+    bool is_spill; /* it moves a register to the frame or back */
+    bool is_frame; /* its number is the frame's size times that */
+    bool is_uniform;    /* all lanes of a warp compute the same, together */
     bool is_ordered;    /* volatile, or what other threads may wait for: it passes no access */
     uint32_t arguments; /* of a call or RET: reads so many registers from R4 on */
     uint32_t clobbered; /* a call: registers below this one, and all predicates, are lost */
@@ -59,6 +60,7 @@ struct mc_block {
     uint32_t nsuccs;
     struct mc_block **more; /* all nsuccs of them, if there are more than two */
     uint32_t loop_depth;
+    uint64_t count; /* warps that came to it, by the profile of the function */
     uint32_t first; /* number of its first instruction; set by mc_number() */
     uint32_t word;  /* of its first word */
 };
@@ -81,6 +83,8 @@ struct mc_unit {
 struct mc_func {
     const struct ir_func *ir;
     const struct codegen_settings *settings;
+    const struct ir_profile_func *profile; /* NULL: there is none */
+    uint64_t count_most;                   /* of its blocks; 0: nothing is chosen by them */
     struct hd_arena arena;
     bool failed;                      /* for want of memory */
     struct mc_vreg spare;             /* in the place of those that there was no memory for */
@@ -97,7 +101,8 @@ struct mc_func {
     bool is_kernel;
 };
 
-void mc_init(struct mc_func *f, const struct ir_func *ir, const struct codegen_settings *settings);
+void mc_init(struct mc_func *f, const struct ir_func *ir, const struct codegen_settings *settings,
+             const struct ir_profile_func *profile);
 void mc_fini(struct mc_func *f);
 struct mc_block *mc_block_create(struct mc_func *f);
 /* A new virtual register's first unit. */
@@ -118,15 +123,21 @@ static inline struct mc_block *const *mc_succs(const struct mc_block *b)
     return b->more ? b->more : b->succs;
 }
 
-/* How often a block is taken to run: ten times for each loop around it. */
-static inline uint64_t mc_block_weight(const struct mc_block *b)
+/* Control goes to its target, whatever comes behind it. */
+static inline bool mc_is_jump(const struct mc_insn *insn)
 {
-    uint64_t weight = 1;
-
-    for (uint32_t i = 0; i < HD_MIN(b->loop_depth, 8u); i++)
-        weight *= 10;
-    return weight;
+    return insn->isa.op == ISA_BRA && insn->guard == ISA_PT && !insn->isa.guard_not;
 }
+/* Where a block leads that does nothing but jump; itself without CODEGEN_JUMPS. */
+struct mc_block *mc_through(const struct mc_func *f, struct mc_block *b);
+
+/* How often a block runs: as the profile has it, else ten times for each loop around it. */
+uint64_t mc_block_count(const struct mc_func *f, const struct mc_block *b);
+/*
+ * The same for what chooses by it: of a profile a million for the block that ran most, and 1 at
+ * least, so that code that never ran is not for nothing.
+ */
+uint64_t mc_block_weight(const struct mc_func *f, const struct mc_block *b);
 
 /* An instruction with no operand set, to be filled. */
 struct mc_insn mc_insn_of(enum isa_op op);
@@ -180,6 +191,11 @@ enum hd_status converge_compute(const struct ir_func *func, struct hd_arena *are
 struct codegen_unit;
 enum hd_status select_func(struct codegen_unit *unit, const struct ir_func *func,
                            struct mc_func *out) HD_MUST_CHECK;
+/*
+ * profile.c: what a profile has of a function, unit->profile, and that it is to record,
+ * unit->recorded. HD_BAD_ARG: the profile contradicts itself.
+ */
+enum hd_status profile_begin(struct codegen_unit *unit, const struct ir_func *func) HD_MUST_CHECK;
 /* predicate.c: operations that only some lanes want, at the end of select_func(). */
 enum hd_status predicate(struct mc_func *f) HD_MUST_CHECK;
 /* live.c: where each unit is live. */
@@ -224,6 +240,8 @@ enum hd_status control_set(struct mc_func *f, struct mc_code *code) HD_MUST_CHEC
 /* check_control.c, check_alloc.c: of fields and registers, by other means. HD_BAD_IR: a bug. */
 enum hd_status check_control(const struct mc_func *f, const struct mc_code *code) HD_MUST_CHECK;
 enum hd_status check_alloc(struct mc_func *f) HD_MUST_CHECK;
+/* layout.c: the order of blocks. */
+enum hd_status layout(struct mc_func *f) HD_MUST_CHECK;
 /* finish.c: copies become instructions, blocks are laid out, words are made. */
 enum hd_status finish_func(struct codegen_unit *unit, struct mc_func *f) HD_MUST_CHECK;
 
@@ -233,7 +251,7 @@ void report_kernel(const struct codegen_unit *unit, const char *name);
 
 /* ---- what the functions of a kernel share */
 
-/* Static sums; a block counts ten times for each loop around it. */
+/* Sums, each block by mc_block_count(). */
 struct codegen_cost {
     uint64_t instructions;
     uint64_t stalls; /* cycles */
@@ -254,6 +272,9 @@ struct codegen_unit {
     bool has_indirect_calls;
     bool checks; /* struct codegen_options */
     struct codegen_settings settings;
+    const struct codegen_options *options;
+    const struct ir_profile_func *profile; /* of the function; NULL: there is none */
+    uint32_t recorded; /* 1 + the function's number in options->record; 0: it does not record */
     struct codegen_cost cost;
     HD_VEC(struct codegen_call) calls;
     HD_VEC(const struct ir_func *) wanted; /* functions that are called or whose address is taken */

@@ -2,9 +2,10 @@
  * What code costs, statically (HEDDLE_DEBUG=counts), and code as JSON, for scripts
  * (HEDDLE_DEBUG=code).
  *
- * The estimate is that of one warp by itself: each block on its own, as often as ten times for each
- * loop around it. An instruction is issued when the one before has stalled and the counters that it
- * waits for are down, which results of usual latency (TYPICAL of the machine) and sources are.
+ * The estimate is that of one warp by itself: each block on its own, as often as a profile says, or
+ * ten times for each loop around it. An instruction is issued when the one before has stalled and
+ * the counters that it waits for are down, which results of usual latency (TYPICAL of the machine)
+ * and sources are.
  */
 #include "base/log.h"
 #include "base/text/json.h"
@@ -20,9 +21,11 @@ static size_t end_of(const struct mc_code *code, size_t block)
     return block + 1 < code->blocks.len ? code->blocks.at[block + 1]->word : code->insns.len;
 }
 
-static void add_block(struct codegen_cost *cost, const struct mc_code *code, size_t block)
+static void add_block(struct codegen_cost *cost, const struct mc_func *f,
+                      const struct mc_code *code, size_t block)
 {
-    uint64_t weight = mc_block_weight(code->blocks.at[block]), cycle = 0, down[ISA_COUNTERS] = {0};
+    uint64_t weight = mc_block_count(f, code->blocks.at[block]), cycle = 0;
+    uint64_t down[ISA_COUNTERS] = {0};
     size_t end = end_of(code, block);
 
     for (size_t i = code->blocks.at[block]->word; i < end; i++) {
@@ -125,7 +128,7 @@ static void code_json(const struct mc_func *f, const struct mc_code *code)
 void report_func(struct codegen_unit *unit, const struct mc_func *f, const struct mc_code *code)
 {
     for (size_t i = 0; i < code->blocks.len; i++)
-        add_block(&unit->cost, code, i);
+        add_block(&unit->cost, f, code, i);
     if (hd_debug(HD_DEBUG_CODE))
         code_json(f, code);
 }

@@ -308,7 +308,7 @@ static double cost_of(const struct schedule *s, unsigned plan)
         const struct choice *c = &s->choices.at[i];
         double hidden = c->cycles[plan] / warps, cycles = HD_MAX(hidden, c->busy) + hidden / 8;
 
-        cost += cycles * (double)mc_block_weight(s->f->blocks.at[c->block]);
+        cost += cycles * (double)mc_block_weight(s->f, s->f->blocks.at[c->block]);
     }
     return cost;
 }

@@ -449,6 +449,7 @@ struct mc_block *sel_block(struct sel *s)
     struct mc_block *b = mc_block_create(s->f);
 
     b->loop_depth = s->b ? s->b->loop_depth : 0;
+    b->count = s->b ? s->b->count : 0;
     return b;
 }
 

@@ -62,6 +62,41 @@ static struct mc_block *edge_target(struct sel *s, const struct ir_block *from, 
     return s->begin[to->id];
 }
 
+/* Warps that came to a block of the IR, by the profile. */
+static uint64_t count_of(const struct sel *s, uint32_t block)
+{
+    const struct ir_profile_func *profile = s->f->profile;
+
+    return profile && block != IR_NO_BLOCK ? profile->blocks.at[block].warps : 0;
+}
+
+/*
+ * And along an edge: at least what did not go the other way, in warps, some of which go both, or as
+ * few of them as have its lanes.
+ */
+static uint64_t count_of_edge(const struct sel *s, const struct ir_block *from, uint32_t edge)
+{
+    const struct ir_profile_func *profile = s->f->profile;
+    const struct ir_block *to = from->succs[edge];
+    uint64_t most = HD_MIN(count_of(s, from->id), count_of(s, to->id));
+    struct ir_profile_count left;
+
+    if (!profile || to->npreds == 1)
+        return most;
+    left = profile->blocks.at[from->id];
+    for (uint32_t i = 0; i < from->nsuccs; i++) {
+        const struct ir_profile_count *other = &profile->blocks.at[from->succs[i]->id];
+
+        if (i == edge)
+            continue;
+        if (from->succs[i]->npreds != 1)
+            return most;
+        left.warps -= HD_MIN(left.warps, other->warps);
+        left.lanes -= HD_MIN(left.lanes, other->lanes);
+    }
+    return HD_MIN(most, HD_MAX(left.warps, (left.lanes + 31) / 32));
+}
+
 /* A block for the copies of an edge, whose source has others. */
 static struct mc_block *edge_block(struct sel *s, const struct ir_block *from, uint32_t edge)
 {
@@ -70,6 +105,7 @@ static struct mc_block *edge_block(struct sel *s, const struct ir_block *from, u
     if (!has_phis(from->succs[edge]))
         return to;
     b = sel_block(s);
+    b->count = count_of_edge(s, from, edge);
     s->b = b;
     edge_copies(s, from, edge);
     sel_jump(s, to);
@@ -219,6 +255,8 @@ static void select_block(struct sel *s, const struct ir_block *b)
     s->b = s->begin[b->id];
     s->at = b->first;
     meet_lanes(s, b->id, false);
+    if (s->unit->recorded)
+        EMIT(s, NOP)->mark = b->id + 1;
     ir_foreach_instr(in, b)
         if (in != b->last && s->status == HD_OK)
             select_instr(s, in);
@@ -243,8 +281,13 @@ static void create_blocks(struct sel *s)
         }
         s->begin[i] = mc_block_create(s->f);
         s->begin[i]->loop_depth = l == IR_NO_BLOCK ? 0 : loops->loops[l].depth;
-        if (s->entries[i])
-            s->entries[i]->loop_depth = s->begin[i]->loop_depth - 1;
+        s->begin[i]->count = count_of(s, i);
+        if (!s->entries[i])
+            continue;
+        /* As often as what dominates the loop, about. */
+        s->entries[i]->loop_depth = s->begin[i]->loop_depth - 1;
+        s->entries[i]->count =
+            HD_MIN(s->begin[i]->count, count_of(s, s->meets.shapes->dom.idom[i]));
     }
 }
 
@@ -296,7 +339,7 @@ enum hd_status select_func(struct codegen_unit *unit, const struct ir_func *func
 {
     struct sel s = {.unit = unit, .f = out, .ir = func};
 
-    mc_init(out, func, &unit->settings);
+    mc_init(out, func, &unit->settings, unit->profile);
     HD_TRY(converge_compute(func, &out->arena, &s.meets));
     if (!prepare(&s))
         return hd_error(HD_NO_MEMORY, "function %s: no memory", func->name);

@@ -639,6 +639,7 @@ struct hal_backend {
     const char *name; /* value of HEDDLE_DEVICE */
     const char *doc;
     enum hd_status (*create)(const struct hal_client_ops *client, struct hal_device **out_device);
+    bool records; /* what HEDDLE_PROFILE asks for (ir/profile.h); others are refused with it */
 };
 extern const struct hal_backend hal_backends[];
 enum hd_status hal_device_create(const char *name, const struct hal_client_ops *client,

@@ -80,6 +80,7 @@ struct isa_code {
     uint32_t spilled_B;                     /* of a thread's local memory */
     uint32_t spill_stores_B, spill_loads_B; /* that instructions move there and back */
     uint32_t local_B; /* frame of the kernel; with calls, c[0][0x18] limits all */
+    uint32_t profile; /* hash of the profile that it was made with; 0: none */
 };
 
 static inline void isa_code_fini(struct isa_code *code)

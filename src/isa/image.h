@@ -45,7 +45,8 @@ enum {
     X(SPILLED, "spilled", 524288, "bytes of local memory that registers are spilled to")           \
     X(SPILL_STORES, "spill_stores", UINT32_MAX,                                                    \
       "bytes that its stores of spilled registers write")                                          \
-    X(SPILL_LOADS, "spill_loads", UINT32_MAX, "bytes that its loads of spilled registers read")
+    X(SPILL_LOADS, "spill_loads", UINT32_MAX, "bytes that its loads of spilled registers read")    \
+    X(PROFILE, "profile", UINT32_MAX, "hash of the profile that it was made with; 0: none")
 
 enum isa_property {
 #define ISA_PROPERTY(name, text, most, doc) ISA_PROPERTY_##name,

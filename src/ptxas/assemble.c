@@ -251,7 +251,8 @@ static uint32_t assemble_limit(const struct ptxas *p, const struct ir_func *kern
 static enum hd_status assemble_kernel_code(struct ptxas *p, const struct ir_func *kernel,
                                            struct isa_image *image)
 {
-    const struct codegen_options options = {.registers = assemble_limit(p, kernel)};
+    const struct codegen_options options = {.registers = assemble_limit(p, kernel),
+                                            .profile = p->profile};
     struct isa_code code = {0};
     enum hd_status status = HD_OK;
 
@@ -446,11 +447,21 @@ static enum hd_status assemble(struct ptxas *p, struct obj_ptx_list *list, struc
 enum hd_status ptxas_assemble(struct ptxas *p)
 {
     struct obj_ptx_list list = {0};
+    struct ir_profile profile;
     struct isa_image image;
     enum hd_status status;
 
     isa_image_init(&image);
-    status = assemble(p, &list, &image);
+    ir_profile_init(&profile);
+    p->profile = &profile;
+    status = p->options.profile ? ir_profile_read(p->options.profile, &profile)
+                                : codegen_profile_get(&p->profile);
+    if (status == HD_OK)
+        status = assemble(p, &list, &image);
+    else
+        ptxas_say(p, PTXAS_FATAL, "%s", hd_error_message());
+    p->profile = NULL;
+    ir_profile_fini(&profile);
     isa_image_fini(&image);
     obj_ptx_list_fini(&list);
     if (status != HD_OK)

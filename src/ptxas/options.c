@@ -221,6 +221,7 @@ static const struct row rows[] = {
     {"suppress-debug-info", "suppress-debug-info", FLAG, set, AT(no_debug_info), NULL, "accepted with -g or -lineinfo"},
     {"maxrregcount", "maxrregcount", VALUE, registers, AT(max_registers), "N", "registers per thread, of kernels without bounds of their own; 16 at least"},
     {"override-directive-values", "override-directive-values", FLAG, set, AT(override_directives), NULL, "-maxrregcount comes before the bounds of kernels"},
+    {"profile", "profile", VALUE, text, AT(profile), "FILE", "code that is fast where HEDDLE_PROFILE=FILE counted most; see docs/pgo.md"},
     {"compile-as-tools-patch", "astoolspatch", FLAG, not_implemented, 0, NULL, "it makes code for NVIDIA's tools"},
     {"sanitize", "sanitize", VALUE, not_implemented, 0, "TOOL", "HEDDLE_STRICT checks every access of a kernel"},
     {"list-version", "version-ls", FLAG, set, AT(list_versions), NULL, "print the versions of PTX that are read"},
@@ -266,7 +267,7 @@ _Static_assert(HD_COUNT_OF(rows) <= ROWS_MAX, "a bit per row");
 static bool options_is_for_tools(const struct row *row)
 {
     return row->apply == options_files || row->apply == string || row->at == AT(help) ||
-           row->at == AT(list_versions) || row->at == AT(output);
+           row->at == AT(list_versions) || row->at == AT(output) || row->at == AT(profile);
 }
 
 /* ---- words */

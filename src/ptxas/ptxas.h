@@ -38,7 +38,8 @@ struct ptxas_target {
 
 struct ptxas_options {
     struct ptxas_target target;
-    const char *output; /* file */
+    const char *output;  /* file */
+    const char *profile; /* file; NULL: HEDDLE_PROFILE_USE */
     bool help, version, list_versions;
     bool compile_only, whole_extensible; /* undefined names are left to a linker */
     bool debug, line_info, no_debug_info;
@@ -54,6 +55,7 @@ struct ptxas_input {
     size_t len;
 };
 
+struct ir_profile;
 struct ptxas {
     struct hd_arena arena; /* what was copied */
     struct ptxas_options options;
@@ -63,7 +65,8 @@ struct ptxas {
     struct hd_buf error;          /* errors and what is fatal */
     struct hd_buf info;           /* statistics and warnings */
     struct hd_buf image;
-    bool failed; /* an error was told */
+    const struct ir_profile *profile; /* while it assembles; NULL: there is none */
+    bool failed;                      /* an error was told */
     /* May be NULL. Asked between the phases; other than 0 ends the work with HD_CANCELLED. */
     int (*flow)(void *payload, void *reserved);
     void *flow_payload;

@@ -85,7 +85,7 @@ static enum sim_count kind_of(enum isa_op op)
 
 void sim_counts_of(const struct sim_run *run, struct sim_counts *out)
 {
-    *out = (struct sim_counts){.warp_instructions = run->steps};
+    *out = (struct sim_counts){.words = out->words, .warp_instructions = run->steps};
     if (!run->executed)
         return;
     out->warp_instructions = 0;
@@ -94,6 +94,8 @@ void sim_counts_of(const struct sim_run *run, struct sim_counts *out)
         enum isa_op op = run->program->insns[i].op;
         bool is_packed = op == ISA_FADD2 || op == ISA_FMUL2 || op == ISA_FFMA2;
 
+        if (out->words)
+            out->words[i] = *executed;
         out->warp_instructions += executed->warps;
         out->thread_instructions += executed->lanes;
         out->thread_instructions_on += executed->on;

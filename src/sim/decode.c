@@ -335,9 +335,9 @@ uint32_t sim_program_registers(const struct sim_program *p)
     return p->registers;
 }
 
-bool sim_program_counts(const struct sim_program *p)
+uint32_t sim_program_words(const struct sim_program *p)
 {
-    return p->kernel.counts;
+    return p->nops;
 }
 
 uint32_t sim_program_frame_B(const struct sim_program *p)

@@ -47,7 +47,8 @@ void sim_program_destroy(struct sim_program *program);
 
 /* As the code says them. */
 uint32_t sim_program_registers(const struct sim_program *program);
-bool sim_program_counts(const struct sim_program *program);
+/* How many words it has. */
+uint32_t sim_program_words(const struct sim_program *program);
 uint32_t sim_program_frame_B(const struct sim_program *program);
 /* Bytes of local memory that each thread of a launch has; stack_B: as in struct interp_launch. */
 uint64_t sim_program_local_B(const struct sim_program *program, uint64_t stack_B);
@@ -81,8 +82,14 @@ enum sim_count {
         SIM_COUNTS
 };
 
+/* How often a word was executed: by warps, by their lanes, by those where its guard holds. */
+struct sim_executed {
+    uint64_t warps, lanes, on;
+};
+
 /* Counts of a launch; without sim_kernel.counts, those behind the first are zero. */
 struct sim_counts {
+    struct sim_executed *words;      /* NULL, or the caller's: of each word of the code */
     uint64_t warp_instructions;      /* that warps executed, whoever of their lanes did */
     uint64_t thread_instructions;    /* the same for each lane, whatever the guard says */
     uint64_t thread_instructions_on; /* and for each lane where the guard holds */

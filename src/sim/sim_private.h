@@ -189,11 +189,6 @@ struct sim_range {
     uint64_t start, size_B;
 };
 
-/* How often an operation was executed: by warps, by their lanes, by those where its guard holds. */
-struct sim_executed {
-    uint64_t warps, lanes, on;
-};
-
 struct sim_run {
     const struct sim_program *program;
     const struct interp_launch *launch;

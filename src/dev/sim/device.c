@@ -68,42 +68,68 @@ static void *engine_open(const struct hal_program *program)
     return NULL;
 }
 
+/* Code of a kernel, and what it records. */
+struct sim_code {
+    struct sim_program *program;
+    struct codegen_record record;
+};
+
+static void engine_release(void *context)
+{
+    struct sim_code *code = context;
+
+    sim_program_destroy(code->program);
+    codegen_record_fini(&code->record);
+    hd_free(code);
+}
+
 static enum hd_status engine_compile(const struct ir_func *func, void *assembled, void **out_code)
 {
-    const struct codegen_options options = {.checks = is_asked_for("hazards")};
+    struct codegen_options options = {.checks = is_asked_for("hazards")};
     /* Nobody has put probes into what an image has. */
     const struct isa_kernel *made = assembled && !func->module->has_probes
                                         ? isa_image_find(assembled, hd_str_from(func->name))
                                         : NULL;
-    struct sim_program *program = NULL;
-    struct isa_code code = {0};
+    struct isa_code words = {0};
     struct sim_kernel kernel;
+    struct sim_code *code;
     enum hd_status status;
+    uint32_t profile;
 
     HD_TRY(sim_kernel_of(func, &kernel));
+    HD_TRY(codegen_profile_get(&options.profile));
+    code = hd_new(struct sim_code);
+    if (!code)
+        return hd_error(HD_NO_MEMORY, "kernel %s", func->name);
+    ir_profile_init(&code->record.funcs);
+    options.record = ir_profile_is_recorded() ? &code->record : NULL;
     kernel.checks_hazards = options.checks;
-    kernel.counts = is_asked_for("counts");
-    status = made ? codegen_image_take(made, func, &code) : HD_NOT_FOUND;
+    kernel.counts = is_asked_for("counts") || options.record;
+    profile = codegen_profile_hash(options.profile);
+    /* Code in an image is taken where nothing else is asked for than it was made with. */
+    if (options.record || (made && profile && made->properties[ISA_PROPERTY_PROFILE] != profile))
+        made = NULL;
+    status = made ? codegen_image_take(made, func, &words) : HD_NOT_FOUND;
     if (status != HD_OK)
-        status = codegen_kernel(func, &options, &code);
+        status = codegen_kernel(func, &options, &words);
     if (status == HD_OK && hd_debug(HD_DEBUG_ISA))
-        code_dump(func, &code);
+        code_dump(func, &words);
     if (status == HD_OK)
-        status = sim_program_create(&code, &kernel, &program);
-    isa_code_fini(&code);
-    *out_code = program;
+        status = sim_program_create(&words, &kernel, &code->program);
+    isa_code_fini(&words);
+    if (status == HD_OK)
+        *out_code = code;
+    else
+        engine_release(code);
     return status;
 }
 
-static void engine_release(void *code)
+static void engine_describe(const void *context, struct hal_kernel_info *info)
 {
-    sim_program_destroy(code);
-}
+    const struct sim_code *code = context;
 
-static void engine_describe(const void *code, struct hal_kernel_info *info)
-{
-    info->regs = sim_program_registers(code);
-    info->local_B = sim_program_frame_B(code);
+    info->regs = sim_program_registers(code->program);
+    info->local_B = sim_program_frame_B(code->program);
 }
 
 /* A line of names and values; that of the kernel is the last, whatever is in it. */
@@ -128,15 +154,47 @@ static void counts_log(const struct interp_launch *l, const struct sim_counts *c
     hd_buf_fini(&line);
 }
 
-static enum hd_status engine_launch(const void *code, const struct interp_launch *launch,
+/* Adds what a launch executed to the process's profile. */
+static enum hd_status record_add(const struct codegen_record *record,
+                                 const struct sim_executed *words)
+{
+    struct ir_profile counted;
+    enum hd_status status;
+
+    ir_profile_init(&counted);
+    status = ir_profile_merge(&counted, &record->funcs);
+    for (size_t i = 0; i < record->marks.len && status == HD_OK; i++) {
+        const struct codegen_mark *mark = &record->marks.at[i];
+
+        counted.funcs.at[mark->func].blocks.at[mark->block] =
+            (struct ir_profile_count){words[mark->word].warps, words[mark->word].lanes};
+    }
+    if (status == HD_OK)
+        ir_profile_record(&counted);
+    ir_profile_fini(&counted);
+    return status;
+}
+
+static enum hd_status engine_launch(const void *context, const struct interp_launch *launch,
                                     struct interp_fault *out_fault, uint64_t *out_instructions)
 {
+    const struct sim_code *code = context;
     struct sim_counts counts = {0};
-    enum hd_status status = sim_launch(code, launch, out_fault, &counts);
+    enum hd_status status = HD_OK;
 
+    if (code->record.marks.len) {
+        counts.words = hd_alloc_array(sim_program_words(code->program), sizeof(*counts.words));
+        if (!counts.words)
+            return hd_error(HD_NO_MEMORY, "kernel %s: no memory for its profile",
+                            launch->kernel->name);
+    }
+    status = sim_launch(code->program, launch, out_fault, &counts);
     *out_instructions = counts.warp_instructions;
-    if (status == HD_OK && sim_program_counts(code))
+    if (status == HD_OK && counts.words)
+        status = record_add(&code->record, counts.words);
+    if (status == HD_OK && is_asked_for("counts"))
         counts_log(launch, &counts);
+    hd_free(counts.words);
     return status;
 }
 
@@ -153,5 +211,11 @@ enum hd_status sim_device_create(const struct hal_client_ops *client,
                                                 .describe = engine_describe,
                                                 .launch = engine_launch};
 
+    const struct ir_profile *profile;
+
+    /* What is wrong with a profile is told before anything runs. */
+    HD_TRY(codegen_profile_get(&profile));
+    if (ir_profile_is_recorded())
+        HD_TRY(ir_profile_record_start());
     return refdev_create(&engine, client, out_device);
 }

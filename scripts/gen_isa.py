@@ -272,7 +272,7 @@ def c_tables(isa):
         mods = ", ".join("ISA_MOD_" + identifier(m.name) for m in c.mods)
         counts = ", ".join(map(str, c.counts))
         out.append(f"    {{{len(c.mods)}, {{{mods}}}, (const uint8_t[]){{{counts}}}}},")
-    out.append("};\nstatic const struct isa_row insn_rows[ISA_OPS] = {")
+    out.append("};\nconst struct isa_row isa_rows[ISA_OPS] = {")
     out.extend(c_insn(i, isa) for i in isa.insns.values())
     out.append("};\n#endif")
     return "\n".join(out) + "\n"

@@ -17,12 +17,20 @@ struct blocks {
     uint32_t reads, writes;
 };
 
+/* What instruction `at` reads, then what it writes, then what it destroys. */
+struct access {
+    uint32_t at, unit, count;
+    bool is_write;
+};
+
 struct flow {
     struct mc_func *f;
     struct live *live;
     struct blocks *blocks; /* by unit */
-    uint32_t *in;          /* by block: units that are live at its start */
+    uint32_t *entering;    /* by block: units that are live at its start */
     HD_VEC(struct link) links;
+    HD_VEC(struct access) accesses; /* in the order of the code */
+    size_t *first_access;           /* by block */
     uint32_t *end;      /* of the segment that is open, by unit; 0: none is */
     uint32_t block, at; /* what is looked at */
 };
@@ -41,37 +49,38 @@ static bool is_noted(const struct flow *w, uint32_t list)
     return list && w->links.at[list - 1].of == w->block;
 }
 
-static void note_write(struct flow *w, uint32_t unit)
+static void note_units(struct flow *w, uint32_t unit, uint32_t count, bool is_write)
 {
-    if (!is_noted(w, w->blocks[unit].writes))
-        link_to(w, &w->blocks[unit].writes, w->block);
+    w->f->failed |= !hd_vec_push(&w->accesses, (struct access){w->at, unit, count, is_write});
+    for (uint32_t u = unit; u < unit + count; u++) {
+        struct blocks *blocks = &w->blocks[u];
+
+        if (is_noted(w, blocks->writes))
+            continue;
+        if (is_write)
+            link_to(w, &blocks->writes, w->block);
+        else if (!is_noted(w, blocks->reads))
+            link_to(w, &blocks->reads, w->block);
+    }
 }
 
 static void note_access(void *context, struct mc_insn *insn, enum mc_access access, int64_t *unit,
                         unsigned count, enum mc_class class)
 {
-    struct flow *w = context;
-
     (void)insn;
-    if (class != MC_REG && !mc_is_virtual(*unit))
-        return;
-    for (unsigned i = 0; i < count; i++) {
-        uint32_t u = (uint32_t)*unit + i;
-
-        if (access == MC_WRITE)
-            note_write(w, u);
-        else if (!is_noted(w, w->blocks[u].writes) && !is_noted(w, w->blocks[u].reads))
-            link_to(w, &w->blocks[u].reads, w->block);
-    }
+    if (class == MC_REG || mc_is_virtual(*unit))
+        note_units(context, (uint32_t)*unit, count, access == MC_WRITE);
 }
 
 static void look_at_block(struct flow *w, struct mc_block *b)
 {
     w->block = b->id;
+    w->first_access[b->id] = w->accesses.len;
     for (size_t i = 0; i < b->insns.len; i++) {
+        w->at = b->first + (uint32_t)i;
         mc_visit(w->f, &b->insns.at[i], note_access, w);
-        for (uint32_t u = 0; u < b->insns.at[i].clobbered; u++)
-            note_write(w, u);
+        if (b->insns.at[i].clobbered)
+            note_units(w, 0, b->insns.at[i].clobbered, true);
     }
 }
 
@@ -106,7 +115,7 @@ static void enter(struct flow *w, struct walk *k, uint32_t block, uint32_t unit)
         return;
     k->in[block] = unit + 1;
     k->work[k->nwork++] = block;
-    link_to(w, &w->in[block], unit);
+    link_to(w, &w->entering[block], unit);
 }
 
 static void walk_back(struct flow *w, struct walk *k, uint32_t unit)
@@ -168,55 +177,30 @@ static void add_segment(struct flow *w, uint32_t unit, uint32_t start, uint32_t 
         live->first[unit] = (uint32_t)live->segments.len;
 }
 
-static void close_writes(void *context, struct mc_insn *insn, enum mc_access access, int64_t *unit,
-                         unsigned count, enum mc_class class)
+static void close_write(struct flow *w, const struct access *a, uint32_t unit)
 {
-    struct flow *w = context;
+    uint32_t end = w->end[unit];
 
-    (void)insn;
-    if (access != MC_WRITE || (class != MC_REG && !mc_is_virtual(*unit)))
-        return;
-    for (unsigned i = 0; i < count; i++) {
-        uint32_t u = (uint32_t)*unit + i, end = w->end[u];
-
-        add_segment(w, u, 2 * w->at + 1, end ? end : 2 * w->at + 2);
-        w->end[u] = 0;
-    }
-}
-
-static void open_reads(void *context, struct mc_insn *insn, enum mc_access access, int64_t *unit,
-                       unsigned count, enum mc_class class)
-{
-    struct flow *w = context;
-
-    (void)insn;
-    if (access != MC_READ || (class != MC_REG && !mc_is_virtual(*unit)))
-        return;
-    for (unsigned i = 0; i < count; i++)
-        if (!w->end[*unit + i])
-            w->end[*unit + i] = 2 * w->at + 1;
-}
-
-static void close_clobbers(struct flow *w, const struct mc_insn *insn)
-{
-    for (uint32_t u = 0; u < insn->clobbered; u++) {
-        add_segment(w, u, 2 * w->at + 1, w->end[u] ? w->end[u] : 2 * w->at + 2);
-        w->end[u] = 0;
-    }
+    add_segment(w, unit, 2 * a->at + 1, end ? end : 2 * a->at + 2);
+    w->end[unit] = 0;
 }
 
 static void segments_of_block(struct flow *w, struct mc_block *b)
 {
     for (uint32_t s = 0; s < b->nsuccs; s++)
-        for (uint32_t i = w->in [mc_succs(b)[s]->id]; i; i = w->links.at[i - 1].next)
+        for (uint32_t i = w->entering[mc_succs(b)[s]->id]; i; i = w->links.at[i - 1].next)
             w->end[w->links.at[i - 1].of] = 2 * (b->first + (uint32_t)b->insns.len);
-    for (size_t i = b->insns.len; i-- > 0;) {
-        w->at = b->first + (uint32_t)i;
-        close_clobbers(w, &b->insns.at[i]);
-        mc_visit(w->f, &b->insns.at[i], close_writes, w);
-        mc_visit(w->f, &b->insns.at[i], open_reads, w);
+    for (; w->accesses.len > w->first_access[b->id]; w->accesses.len--) {
+        const struct access *a = &hd_vec_last(&w->accesses);
+
+        for (uint32_t u = a->unit; u < a->unit + a->count; u++) {
+            if (a->is_write)
+                close_write(w, a, u);
+            else if (!w->end[u])
+                w->end[u] = 2 * a->at + 1;
+        }
     }
-    for (uint32_t i = w->in [b->id]; i; i = w->links.at[i - 1].next) {
+    for (uint32_t i = w->entering[b->id]; i; i = w->links.at[i - 1].next) {
         uint32_t u = w->links.at[i - 1].of;
 
         if (w->end[u] > 2 * b->first)
@@ -234,19 +218,22 @@ enum hd_status live_compute(struct mc_func *f, struct live *out)
     mc_number(f);
     *out = (struct live){.nunits = MC_UNITS + (uint32_t)f->units.len};
     w.blocks = hd_alloc_array(out->nunits, sizeof(*w.blocks));
-    w.in = hd_alloc_array(nblocks, sizeof(*w.in));
+    w.entering = hd_alloc_array(nblocks, sizeof(*w.entering));
+    w.first_access = hd_alloc_array(nblocks, sizeof(*w.first_access));
     w.end = hd_alloc_array(out->nunits, sizeof(*w.end));
     out->first = hd_alloc_array(out->nunits, sizeof(*out->first));
-    ok = w.blocks && w.in && w.end && out->first;
+    ok = w.blocks && w.entering && w.first_access && w.end && out->first;
     for (size_t i = 0; i < nblocks && ok && !f->failed; i++)
         look_at_block(&w, f->blocks.at[i]);
     ok = ok && walk_all(&w);
     for (size_t i = nblocks; i-- > 0 && ok && !f->failed;)
         segments_of_block(&w, f->blocks.at[i]);
     hd_free(w.blocks);
-    hd_free(w.in);
+    hd_free(w.entering);
+    hd_free(w.first_access);
     hd_free(w.end);
     hd_vec_fini(&w.links);
+    hd_vec_fini(&w.accesses);
     if (ok && !f->failed)
         return HD_OK;
     live_fini(out);

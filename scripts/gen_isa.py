@@ -259,7 +259,7 @@ def c_tables(isa):
     out.append("static const uint16_t op_of_opcode[512] = { /* + 1 */")
     out.extend(f"    [{i.opcode:#x}] = ISA_{identifier(i.name)} + 1," for i in isa.insns.values())
     out.append("};")
-    out.append("static const struct isa_field_row field_rows[ISA_FIELDS] = {")
+    out.append("const struct isa_field_row isa_fields[ISA_FIELDS] = {")
     for o in isa.operands.values():
         places = ", ".join("ISA_NO_BIT" if p is None else str(p) for p in (o.negate, o.absolute, o.reuse))
         out.append(f"    [ISA_FIELD_{identifier(o.name)}] = {{{c_string(o.name)}, ISA_KIND_{o.kind}, {o.low}, {o.width}, {places}}},")

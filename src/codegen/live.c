@@ -31,8 +31,8 @@ struct flow {
     HD_VEC(struct link) links;
     HD_VEC(struct access) accesses; /* in the order of the code */
     size_t *first_access;           /* by block */
-    uint32_t *end;      /* of the segment that is open, by unit; 0: none is */
-    uint32_t block, at; /* what is looked at */
+    uint32_t *end;                  /* of the segment that is open, by unit; 0: none is */
+    uint32_t block, at;             /* what is looked at */
 };
 
 static void link_to(struct flow *w, uint32_t *list, uint32_t of)

@@ -125,7 +125,12 @@ static inline const struct isa_row *isa_row(enum isa_op op)
     assert(op < ISA_OPS);
     return &isa_rows[op];
 }
-const struct isa_field_row *isa_field(enum isa_field field);
+extern const struct isa_field_row isa_fields[ISA_FIELDS];
+static inline const struct isa_field_row *isa_field(enum isa_field field)
+{
+    assert(field < ISA_FIELDS);
+    return &isa_fields[field];
+}
 const struct isa_mod_row *isa_mod(enum isa_mod mod);
 
 /* ---- instructions */
@@ -171,6 +176,8 @@ unsigned isa_mod_value(const struct isa_insn *insn, enum isa_mod mod);
 
 /* NULL, or why the instruction cannot be encoded. */
 const char *isa_encode(const struct isa_insn *insn, struct isa_word *out_word);
+/* By its opcode alone; ISA_OPS: no instruction has it. */
+enum isa_op isa_word_op(struct isa_word word);
 /* NULL, or why the word is no instruction. */
 const char *isa_decode(struct isa_word word, struct isa_insn *out_insn);
 

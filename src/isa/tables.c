@@ -23,12 +23,6 @@ enum isa_op isa_op_of(unsigned opcode)
     return op_of_opcode[opcode] ? op_of_opcode[opcode] - 1u : ISA_OPS;
 }
 
-const struct isa_field_row *isa_field(enum isa_field field)
-{
-    assert(field < ISA_FIELDS);
-    return &field_rows[field];
-}
-
 const struct isa_mod_row *isa_mod(enum isa_mod mod)
 {
     assert(mod < ISA_MODS);

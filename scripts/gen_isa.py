@@ -259,7 +259,7 @@ def c_tables(isa):
     out.append("static const uint16_t op_of_opcode[512] = { /* + 1 */")
     out.extend(f"    [{i.opcode:#x}] = ISA_{identifier(i.name)} + 1," for i in isa.insns.values())
     out.append("};")
-    out.append("static const struct isa_field_row field_rows[ISA_FIELDS] = {")
+    out.append("const struct isa_field_row isa_fields[ISA_FIELDS] = {")
     for o in isa.operands.values():
         places = ", ".join("ISA_NO_BIT" if p is None else str(p) for p in (o.negate, o.absolute, o.reuse))
         out.append(f"    [ISA_FIELD_{identifier(o.name)}] = {{{c_string(o.name)}, ISA_KIND_{o.kind}, {o.low}, {o.width}, {places}}},")
@@ -272,7 +272,7 @@ def c_tables(isa):
         mods = ", ".join("ISA_MOD_" + identifier(m.name) for m in c.mods)
         counts = ", ".join(map(str, c.counts))
         out.append(f"    {{{len(c.mods)}, {{{mods}}}, (const uint8_t[]){{{counts}}}}},")
-    out.append("};\nstatic const struct isa_row insn_rows[ISA_OPS] = {")
+    out.append("};\nconst struct isa_row isa_rows[ISA_OPS] = {")
     out.extend(c_insn(i, isa) for i in isa.insns.values())
     out.append("};\n#endif")
     return "\n".join(out) + "\n"

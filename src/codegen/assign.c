@@ -31,6 +31,7 @@ struct assign {
     uint16_t *barriers;
     int32_t *steps[MC_CLASSES]; /* how many more are live there than before */
     uint32_t *cost;             /* of spilling, by vreg: uses and definitions, by weight */
+    uint32_t *start;            /* half position of the first segment, by vreg */
     uint32_t *length;           /* half positions of its segments, by vreg */
     uint32_t *order;            /* vregs that live anywhere, by start */
     uint32_t norder;
@@ -38,24 +39,12 @@ struct assign {
     uint64_t weight; /* of the block that is looked at */
 };
 
-static uint32_t first_of(const struct assign *a, const struct mc_vreg *v)
-{
-    uint32_t first = UINT32_MAX;
-
-    for (uint32_t i = 0; i < v->width; i++) {
-        uint32_t s = a->live.first[v->first + i];
-        if (s)
-            first = HD_MIN(first, a->live.segments.at[s - 1].start);
-    }
-    return first;
-}
-
 static int by_start(const void *x, const void *y, void *context)
 {
     const struct assign *a = context;
     const struct mc_vreg *v = &a->f->vregs.at[*(const uint32_t *)x];
     const struct mc_vreg *w = &a->f->vregs.at[*(const uint32_t *)y];
-    uint32_t p = first_of(a, v), q = first_of(a, w);
+    uint32_t p = a->start[v - a->f->vregs.at], q = a->start[w - a->f->vregs.at];
 
     if (p != q)
         return p < q ? -1 : 1;
@@ -87,10 +76,14 @@ static void find_costs(struct assign *a)
         for (size_t k = 0; k < f->blocks.at[i]->insns.len; k++)
             mc_visit(f, &f->blocks.at[i]->insns.at[k], count_use, a);
     }
-    for (size_t v = 0; v < f->vregs.len; v++)
+    for (size_t v = 0; v < f->vregs.len; v++) {
+        a->start[v] = UINT32_MAX;
         for (uint32_t i = 0; i < f->vregs.at[v].width; i++)
-            live_foreach(seg, &a->live, f->vregs.at[v].first + i)
+            live_foreach(seg, &a->live, f->vregs.at[v].first + i) {
+                a->start[v] = HD_MIN(a->start[v], seg->start);
                 a->length[v] += seg->end - seg->start;
+            }
+    }
 }
 
 static bool can_spill(const struct mc_vreg *v)
@@ -246,7 +239,7 @@ static enum round spill_class(struct assign *a, enum mc_class class, const uint3
             }
     }
     for (uint32_t next = 0; s.p < a->npositions; s.p++) {
-        for (; next < a->norder && first_of(a, &a->f->vregs.at[a->order[next]]) <= s.p; next++) {
+        for (; next < a->norder && a->start[a->order[next]] <= s.p; next++) {
             const struct mc_vreg *v = &a->f->vregs.at[a->order[next]];
 
             if (v->class == class && can_spill(v))
@@ -268,10 +261,13 @@ static struct picture around(const struct assign *a, uint32_t unit)
     bool pred = mc_vreg_of(a->f, unit)->class == MC_PRED;
     struct picture sum = {{0}};
 
-    live_foreach(seg, &a->live, unit)
-        for (uint32_t p = seg->start; p < seg->end; p++)
+    live_foreach(seg, &a->live, unit) {
+        for (uint32_t p = seg->start; p < seg->end && pred; p++)
+            sum.used[0] |= a->preds[p];
+        for (uint32_t p = seg->start; p < seg->end && !pred; p++)
             for (unsigned i = 0; i < WORDS; i++)
-                sum.used[i] |= !pred ? a->at[p].used[i] : i ? 0 : a->preds[p];
+                sum.used[i] |= a->at[p].used[i];
+    }
     return sum;
 }
 
@@ -475,6 +471,7 @@ static void assign_fini(struct assign *a)
     hd_free(a->steps[MC_PRED]);
     hd_free(a->cost);
     hd_free(a->length);
+    hd_free(a->start);
     hd_free(a->order);
 }
 
@@ -488,8 +485,9 @@ static bool assign_init(struct assign *a)
     a->barriers = hd_alloc_array(a->npositions + 1, sizeof(*a->barriers));
     a->cost = hd_alloc_array(n, sizeof(*a->cost));
     a->length = hd_alloc_array(n, sizeof(*a->length));
+    a->start = hd_alloc_array(n, sizeof(*a->start));
     a->order = hd_alloc_array(n, sizeof(*a->order));
-    return a->at && a->preds && a->barriers && a->cost && a->length && a->order;
+    return a->at && a->preds && a->barriers && a->cost && a->length && a->start && a->order;
 }
 
 static enum round place_all(struct assign *a, const uint32_t *clobbered)

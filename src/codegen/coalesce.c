@@ -15,16 +15,18 @@ struct merge {
         *into; /* by vreg: the first unit that it begins at now; its own where it is by itself */
 };
 
-/* The unit that this one is now. */
-static uint32_t now(const struct merge *m, uint32_t unit)
+/* The unit that this one is now. Ways are halved, so that long chains of copies stay cheap. */
+static uint32_t now(struct merge *m, uint32_t unit)
 {
     for (;;) {
-        uint32_t vreg = m->f->units.at[unit - MC_UNITS].vreg;
-        const struct mc_vreg *v = &m->f->vregs.at[vreg];
+        uint32_t vreg = m->f->units.at[unit - MC_UNITS].vreg, first = m->f->vregs.at[vreg].first;
+        uint32_t *into = &m->into[vreg], next;
 
-        if (m->into[vreg] == v->first)
+        if (*into == first)
             return unit;
-        unit = m->into[vreg] + (unit - v->first);
+        next = m->f->units.at[*into - MC_UNITS].vreg;
+        *into = m->into[next] + (*into - m->f->vregs.at[next].first);
+        unit = *into + (unit - first);
     }
 }
 

@@ -582,46 +582,66 @@ static void set_reuse(struct control *c, uint32_t i)
 
 /* ---- fields */
 
-/* Where more cycles are needed than a field holds, NOPs stall for the rest. */
+/* NOPs that stall for what an instruction's field does not hold. */
+static uint32_t nops_behind(const struct control *c, uint32_t i)
+{
+    return c->delay[i] > STALL_MOST ? (uint32_t)(c->delay[i] - 1) / STALL_MOST : 0;
+}
+
+static void write_stall(struct mc_insn *insn, int32_t stall)
+{
+    insn->isa.control.stall = (uint8_t)stall;
+    insn->isa.control.yield = stall >= YIELD_FROM;
+}
+
+/* Makes place for the NOPs, from the last one on. */
+static bool insert_nops(struct control *c, uint32_t n)
+{
+    struct mc_insn *insns;
+    uint32_t to = c->ninsns + n;
+
+    if (!hd_vec_reserve(&c->code->insns, to))
+        return false;
+    c->code->insns.len = to;
+    insns = c->code->insns.at;
+    for (uint32_t i = c->ninsns; n && i-- > 0;) {
+        uint32_t nops = nops_behind(c, i);
+
+        n -= nops;
+        for (uint32_t k = nops; k > 0; k--) {
+            struct mc_insn *nop = &insns[--to];
+
+            *nop = mc_insn_of(ISA_NOP);
+            nop->srcloc = insns[i].srcloc;
+            write_stall(nop, HD_MIN(c->delay[i] - (int32_t)k * STALL_MOST, (int32_t)STALL_MOST));
+        }
+        insns[--to] = insns[i];
+    }
+    return true;
+}
+
 static bool write_fields(struct control *c)
 {
-    uint32_t *moved = hd_arena_array(&c->f->arena, uint32_t, c->ninsns + 1);
-    HD_VEC(struct mc_insn) out = {0};
-    bool ok = moved != NULL, reuse = codegen_does(c->f->settings, CODEGEN_REUSE);
+    bool reuse = codegen_does(c->f->settings, CODEGEN_REUSE);
+    uint32_t nops = 0, *moved = hd_arena_array(&c->f->arena, uint32_t, c->ninsns + 1);
 
-    for (uint32_t k = 0; k < c->nblocks && ok; k++) {
+    if (!moved)
+        return false;
+    for (uint32_t k = 0; k < c->nblocks; k++) {
         const struct block *b = &c->blocks[k];
 
-        for (uint32_t i = b->first; i < b->end && ok; i++) {
-            struct mc_insn *insn = &c->code->insns.at[i];
-            int32_t left = c->delay[i];
-
-            moved[i] = (uint32_t)out.len;
-            if (reuse && i + 1 < b->end && left <= STALL_MOST)
+        for (uint32_t i = b->first; i < b->end; i++) {
+            moved[i] = i + nops;
+            if (reuse && i + 1 < b->end && c->delay[i] <= STALL_MOST)
                 set_reuse(c, i);
-            do {
-                struct mc_insn nop = mc_insn_of(ISA_NOP);
-                struct mc_insn *field = left == c->delay[i] ? insn : &nop;
-                int32_t stall = HD_MIN(left, (int32_t)STALL_MOST);
-
-                nop.srcloc = insn->srcloc;
-                field->isa.control.stall = (uint8_t)stall;
-                field->isa.control.yield = stall >= YIELD_FROM;
-                ok = hd_vec_push(&out, *field);
-                left -= stall;
-            } while (left > 0 && ok);
+            write_stall(&c->code->insns.at[i], HD_MIN(c->delay[i], (int32_t)STALL_MOST));
+            nops += nops_behind(c, i);
         }
     }
-    if (ok) {
-        moved[c->ninsns] = (uint32_t)out.len;
-        for (size_t k = 0; k < c->f->blocks.len; k++) /* those left out have any number */
-            c->f->blocks.at[k]->word = moved[HD_MIN(c->f->blocks.at[k]->word, c->ninsns)];
-    }
-    hd_vec_fini(&c->code->insns);
-    c->code->insns.at = out.at;
-    c->code->insns.len = out.len;
-    c->code->insns.cap = out.cap;
-    return ok;
+    moved[c->ninsns] = c->ninsns + nops;
+    for (size_t k = 0; k < c->f->blocks.len; k++) /* those left out have any number */
+        c->f->blocks.at[k]->word = moved[HD_MIN(c->f->blocks.at[k]->word, c->ninsns)];
+    return insert_nops(c, nops);
 }
 
 static bool control_init(struct control *c)

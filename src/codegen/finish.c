@@ -227,6 +227,9 @@ static enum hd_status encode(struct finish *x, uint32_t start)
 {
     struct isa_code *code = x->unit->code;
 
+    if (!hd_vec_reserve(&code->words, start + x->out.insns.len) ||
+        !hd_vec_reserve(&code->lines, start + x->out.insns.len))
+        return hd_error(HD_NO_MEMORY, "function %s: no memory", x->f->ir->name);
     for (size_t i = 0; i < x->out.insns.len; i++) {
         struct mc_insn *insn = &x->out.insns.at[i];
         struct isa_word word;
@@ -276,6 +279,7 @@ enum hd_status finish_func(struct codegen_unit *unit, struct mc_func *f)
     memset(seen, 0, f->blocks.len);
     if (codegen_does(f->settings, CODEGEN_LAYOUT) && !unit->module->debug)
         HD_TRY(layout(f));
+    f->failed |= !hd_vec_reserve(&x.out.insns, f->ninsns);
     reach(f, f->blocks.at[0], seen);
     for (size_t i = 0, next; i < f->blocks.len && !f->failed; i = next) {
         for (next = i + 1; next < f->blocks.len && !seen[next]; next++)

@@ -112,18 +112,20 @@ static void words_look(struct isa_kernel *to)
     uint32_t all = isa_properties[ISA_PROPERTY_BARRIERS].most;
 
     for (size_t i = 0; i < to->words.len; i++) {
+        enum isa_op op = isa_word_op(to->words.at[i]);
+        unsigned feature = isa_row(op)->feature;
         struct isa_insn insn;
-        const char *why = isa_decode(to->words.at[i], &insn);
-        unsigned feature = why ? ISA_FEATURE_BASE : isa_row(insn.op)->feature;
-        int at = why                    ? -1
-                 : insn.op == ISA_BAR   ? mc_operand_of(ISA_BAR, ISA_FIELD_CTA_BAR)
-                 : insn.op == ISA_BAR_R ? mc_operand_of(ISA_BAR_R, ISA_FIELD_B)
-                                        : -1;
+        const char *why;
+        int at;
 
-        assert(!why);
         if (feature != ISA_FEATURE_BASE)
             to->properties[ISA_PROPERTY_FEATURES] |= 1u << feature;
-        if (at < 0)
+        if (op != ISA_BAR && op != ISA_BAR_R)
+            continue;
+        at = mc_operand_of(op, op == ISA_BAR ? ISA_FIELD_CTA_BAR : ISA_FIELD_B);
+        why = isa_decode(to->words.at[i], &insn);
+        assert(!why);
+        if (why)
             continue;
         bool is_number =
             insn.operands[at].kind == ISA_KIND_UINT || insn.operands[at].kind == ISA_KIND_IMMEDIATE;

@@ -152,23 +152,22 @@ struct mc_insn mc_move(int64_t to, struct isa_operand from)
 
 /* ---- what is read and written */
 
-static bool is_result(const struct isa_insn *insn, enum isa_field field)
-{
-    return isa_is_result(insn, field) || (insn->op == ISA_BSSY && field == ISA_FIELD_BAR);
-}
-
 struct visit {
     mc_visit_fn *fn;
     void *context;
     struct mc_insn *insn;
 };
 
+/* RZ and PT: most operands of most instructions. */
+static bool is_none(int64_t unit, enum mc_class class)
+{
+    return class == MC_REG ? unit == ISA_RZ : class == MC_PRED && unit == ISA_PT;
+}
+
 static void tell(const struct visit *v, enum mc_access access, int64_t *unit, unsigned count,
                  enum mc_class class)
 {
-    bool none = class == MC_REG ? *unit == ISA_RZ : class == MC_PRED && *unit == ISA_PT;
-
-    if (!none && count)
+    if (!is_none(*unit, class) && count)
         v->fn(v->context, v->insn, access, unit, count, class);
 }
 
@@ -225,23 +224,33 @@ void mc_visit(struct mc_func *f, struct mc_insn *insn, mc_visit_fn *fn, void *co
         tell(&v, MC_READ, &first, insn->arguments, MC_REG);
     }
     const struct isa_row *row = isa_row(isa->op);
-    for (int access = MC_READ; access <= MC_WRITE; access++) {
-        for (unsigned i = 0; i < row->noperands; i++) {
-            bool result = is_result(isa, (enum isa_field)row->operands[i].field);
-            enum mc_class class;
+    struct {
+        uint8_t at, count, class;
+    } results[ISA_MOST_OPERANDS];
+    unsigned nresults = 0;
+    for (unsigned i = 0; i < row->noperands; i++) {
+        enum isa_field field = (enum isa_field)row->operands[i].field;
+        int64_t *unit = &isa->operands[i].value, kept = *unit;
+        enum mc_class class;
+        unsigned count;
 
-            if (!class_of(isa->operands[i].kind, &class))
-                continue;
-            int64_t *unit = &isa->operands[i].value, kept = *unit;
-            if (access == MC_READ && result) {
-                /* A guarded result keeps what was there in other lanes; a product adds to it. */
-                if (guarded || isa->op == ISA_GMMA)
-                    tell(&v, MC_READ, &kept, isa_registers(isa, i), class);
-            } else if (result == (access == MC_WRITE)) {
-                tell(&v, (enum mc_access)access, unit, isa_registers(isa, i), class);
-            }
+        if (!class_of(isa->operands[i].kind, &class) || is_none(kept, class))
+            continue;
+        count = isa_registers(isa, i);
+        if (!isa_is_result(isa, field) && (isa->op != ISA_BSSY || field != ISA_FIELD_BAR)) {
+            tell(&v, MC_READ, unit, count, class);
+            continue;
         }
+        results[nresults].at = (uint8_t)i;
+        results[nresults].count = (uint8_t)count;
+        results[nresults++].class = (uint8_t)class;
+        /* A guarded result keeps what was there in other lanes; a product adds to it. */
+        if (guarded || isa->op == ISA_GMMA)
+            tell(&v, MC_READ, &kept, count, class);
     }
+    for (unsigned i = 0; i < nresults; i++)
+        tell(&v, MC_WRITE, &isa->operands[results[i].at].value, results[i].count,
+             (enum mc_class)results[i].class);
 }
 
 void mc_number(struct mc_func *f)

@@ -177,10 +177,11 @@ static bool guard_block(struct mc_func *f, struct mc_block *b, const struct use 
                         struct change *changes)
 {
     HD_VEC(struct mc_insn) old = {0};
-    bool ok = true;
+    bool ok;
 
     if (!choose(f, b, uses, changes))
         return true;
+    ok = hd_vec_reserve(&old, b->insns.len);
     for (size_t i = 0; i < b->insns.len && ok; i++)
         ok = hd_vec_push(&old, b->insns.at[i]);
     b->insns.len = 0;

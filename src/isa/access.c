@@ -3,27 +3,6 @@
 
 #include <assert.h>
 
-bool isa_is_result(const struct isa_insn *insn, enum isa_field field)
-{
-    enum isa_op op = insn->op;
-
-    switch (field) {
-    case ISA_FIELD_D:
-    case ISA_FIELD_PD:
-    case ISA_FIELD_PE:
-    case ISA_FIELD_UPD:
-    case ISA_FIELD_UPE:
-        return true;
-    case ISA_FIELD_UD: /* of these it is an address */
-        return op != ISA_UTCMMA && op != ISA_UTCCP && op != ISA_UTCSHIFT &&
-               !(op == ISA_UTCALLOC && isa_mod_value(insn, ISA_MOD_TC_ALLOC) == ISA_TC_ALLOC_FREE);
-    case ISA_FIELD_E:
-        return op == ISA_LDTM;
-    default:
-        return false;
-    }
-}
-
 static bool span_of(const struct isa_insn *insn, unsigned at, struct isa_span *out)
 {
     const struct isa_operand *operand = &insn->operands[at];
@@ -68,10 +47,11 @@ void isa_access(const struct isa_insn *insn, struct isa_access *out)
                        insn->guard),
             1, true};
     for (unsigned i = 0; i < row->noperands; i++) {
-        bool result = isa_is_result(insn, (enum isa_field)row->operands[i].field);
+        bool result;
 
         if (!span_of(insn, i, &span))
             continue;
+        result = isa_is_result(insn, (enum isa_field)row->operands[i].field);
         span.is_condition = branches;
         if (result)
             out->writes[out->nwrites++] = span;

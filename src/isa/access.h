@@ -30,7 +30,26 @@ struct isa_access {
 };
 
 /* Is the operand in this field written? GMMA reads it too. */
-bool isa_is_result(const struct isa_insn *insn, enum isa_field field);
+static inline bool isa_is_result(const struct isa_insn *insn, enum isa_field field)
+{
+    enum isa_op op = insn->op;
+
+    switch (field) {
+    case ISA_FIELD_D:
+    case ISA_FIELD_PD:
+    case ISA_FIELD_PE:
+    case ISA_FIELD_UPD:
+    case ISA_FIELD_UPE:
+        return true;
+    case ISA_FIELD_UD: /* of these it is an address */
+        return op != ISA_UTCMMA && op != ISA_UTCCP && op != ISA_UTCSHIFT &&
+               !(op == ISA_UTCALLOC && isa_mod_value(insn, ISA_MOD_TC_ALLOC) == ISA_TC_ALLOC_FREE);
+    case ISA_FIELD_E:
+        return op == ISA_LDTM;
+    default:
+        return false;
+    }
+}
 void isa_access(const struct isa_insn *insn, struct isa_access *out);
 
 #endif

@@ -258,9 +258,14 @@ static void decode_operand(const struct isa_word *word, struct isa_insn *insn, u
     operand->absolute = (use->flags & ISA_MAY_CLEAR) && bit_get(word, field->absolute);
 }
 
+enum isa_op isa_word_op(struct isa_word word)
+{
+    return isa_op_of((unsigned)field_get(&word, ISA_FIELD_OPCODE));
+}
+
 const char *isa_decode(struct isa_word word, struct isa_insn *out_insn)
 {
-    struct isa_insn insn = {.op = isa_op_of((unsigned)field_get(&word, ISA_FIELD_OPCODE)),
+    struct isa_insn insn = {.op = isa_word_op(word),
                             .form = (enum isa_form)field_get(&word, ISA_FIELD_FORM),
                             .guard = (uint8_t)field_get(&word, ISA_FIELD_GUARD),
                             .guard_not = bit_get(&word, isa_field(ISA_FIELD_GUARD)->negate)};

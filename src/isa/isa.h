@@ -15,6 +15,7 @@
 #ifndef HD_ISA_ISA_H
 #define HD_ISA_ISA_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -118,8 +119,18 @@ struct isa_row {
     struct isa_word used[ISA_FORMS]; /* bits that mean something; none: it has no such form */
 };
 
-const struct isa_row *isa_row(enum isa_op op);
-const struct isa_field_row *isa_field(enum isa_field field);
+extern const struct isa_row isa_rows[ISA_OPS];
+static inline const struct isa_row *isa_row(enum isa_op op)
+{
+    assert(op < ISA_OPS);
+    return &isa_rows[op];
+}
+extern const struct isa_field_row isa_fields[ISA_FIELDS];
+static inline const struct isa_field_row *isa_field(enum isa_field field)
+{
+    assert(field < ISA_FIELDS);
+    return &isa_fields[field];
+}
 const struct isa_mod_row *isa_mod(enum isa_mod mod);
 
 /* ---- instructions */
@@ -151,13 +162,22 @@ struct isa_insn {
 
 /* An instruction with registers zero, predicates true, no modifier, no counter, stall 1. */
 struct isa_insn isa_insn_of(enum isa_op op);
+/* Where a table says how many: use isa_registers(). */
+unsigned isa_registers_by_mods(const struct isa_insn *insn, unsigned at);
 /* How many consecutive registers operand `at` is; 0 where the modifiers do not go together. */
-unsigned isa_registers(const struct isa_insn *insn, unsigned at);
+static inline unsigned isa_registers(const struct isa_insn *insn, unsigned at)
+{
+    const struct isa_use *use = &isa_row(insn->op)->operands[at];
+
+    return use->count ? isa_registers_by_mods(insn, at) : use->fixed;
+}
 /* The value of a modifier; 0, its default, where the instruction does not have it. */
 unsigned isa_mod_value(const struct isa_insn *insn, enum isa_mod mod);
 
 /* NULL, or why the instruction cannot be encoded. */
 const char *isa_encode(const struct isa_insn *insn, struct isa_word *out_word);
+/* By its opcode alone; ISA_OPS: no instruction has it. */
+enum isa_op isa_word_op(struct isa_word word);
 /* NULL, or why the word is no instruction. */
 const char *isa_decode(struct isa_word word, struct isa_insn *out_insn);
 

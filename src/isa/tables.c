@@ -23,18 +23,6 @@ enum isa_op isa_op_of(unsigned opcode)
     return op_of_opcode[opcode] ? op_of_opcode[opcode] - 1u : ISA_OPS;
 }
 
-const struct isa_row *isa_row(enum isa_op op)
-{
-    assert(op < ISA_OPS);
-    return &insn_rows[op];
-}
-
-const struct isa_field_row *isa_field(enum isa_field field)
-{
-    assert(field < ISA_FIELDS);
-    return &field_rows[field];
-}
-
 const struct isa_mod_row *isa_mod(enum isa_mod mod)
 {
     assert(mod < ISA_MODS);
@@ -61,14 +49,11 @@ unsigned isa_mod_value(const struct isa_insn *insn, enum isa_mod mod)
     return 0;
 }
 
-unsigned isa_registers(const struct isa_insn *insn, unsigned at)
+unsigned isa_registers_by_mods(const struct isa_insn *insn, unsigned at)
 {
-    const struct isa_use *use = &isa_row(insn->op)->operands[at];
-    const struct isa_count_row *count = &count_rows[use->count];
+    const struct isa_count_row *count = &count_rows[isa_row(insn->op)->operands[at].count];
     unsigned index = 0;
 
-    if (!use->count)
-        return use->fixed;
     for (unsigned i = 0; i < count->nmods; i++)
         index = index * mod_rows[count->mods[i]].nvalues + isa_mod_value(insn, count->mods[i]);
     return count->counts[index];

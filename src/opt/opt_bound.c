@@ -151,8 +151,8 @@ static struct opt_range bound_range_of_pure(const struct ir_instr *in, unsigned 
 {
     const uint64_t all = opt_mask(in->dst[0]->type), half = opt_mask(in->src[0]->type) >> 1;
     const struct opt_range a = bound_range_of(in->src[0], depth);
-    const bool loses = in->op == IR_OP_ADD || in->op == IR_OP_XOR || in->op == IR_OP_MUL ||
-                       in->op == IR_OP_MULWIDE;
+    const bool loses = in->op == IR_OP_ADD || in->op == IR_OP_SUB || in->op == IR_OP_XOR ||
+                       in->op == IR_OP_MUL || in->op == IR_OP_MULWIDE;
     struct opt_range b = bound_up_to(0);
 
     /* Whatever the other source is. */

@@ -4,18 +4,20 @@
 #include <unistd.h>
 
 #include "api/cupti/cupti.h"
+#include "base/stack.h"
 
 /* Ids: a range that may end elsewhere has an odd one, made of its own; all others are even. */
 static _Atomic uint32_t next_id;
 
 /* Ranges that this thread has pushed; those beyond are told without their end. */
 #define PUSHED 256
-static HD_THREAD_LOCAL struct {
+struct pushed {
     struct {
         uint32_t id, domain;
     } ranges[PUSHED];
     unsigned n;
-} pushed;
+};
+static HD_THREAD_LOCAL void *this_pushed; /* struct pushed; NULL: none so far, or no memory */
 
 static uint32_t id_take(void)
 {
@@ -24,11 +26,12 @@ static uint32_t id_take(void)
 
 static uint32_t push(const struct heddle_event *event)
 {
+    struct pushed *p = hd_thread_block(&this_pushed, sizeof(*p));
     uint32_t id = id_take();
 
-    if (pushed.n < PUSHED) {
-        pushed.ranges[pushed.n].id = id;
-        pushed.ranges[pushed.n++].domain = event->nvtx.domain;
+    if (p && p->n < PUSHED) {
+        p->ranges[p->n].id = id;
+        p->ranges[p->n++].domain = event->nvtx.domain;
     }
     return id;
 }
@@ -36,18 +39,19 @@ static uint32_t push(const struct heddle_event *event)
 /* 0: its push is not known. */
 static uint32_t pop(const struct heddle_event *event)
 {
-    unsigned i = pushed.n;
+    struct pushed *p = this_pushed;
+    unsigned i = p ? p->n : 0;
     uint32_t id;
 
     assert(i <= PUSHED);
-    while (i > 0 && pushed.ranges[i - 1].domain != event->nvtx.domain)
+    while (i > 0 && p->ranges[i - 1].domain != event->nvtx.domain)
         i--;
     if (!i)
         return 0;
-    id = pushed.ranges[i - 1].id;
-    for (; i < pushed.n; i++)
-        pushed.ranges[i - 1] = pushed.ranges[i];
-    pushed.n--;
+    id = p->ranges[i - 1].id;
+    for (; i < p->n; i++)
+        p->ranges[i - 1] = p->ranges[i];
+    p->n--;
     return id;
 }
 

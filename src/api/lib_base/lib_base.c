@@ -10,8 +10,10 @@
 
 #include "base/env.h"
 #include "base/log.h"
+#include "base/stack.h"
 
-static _Thread_local char last_error[256];
+enum { ERROR_B = 256 };
+static HD_THREAD_LOCAL void *last_error; /* ERROR_B; NULL: none so far, or no memory */
 
 void lib_handle_init(struct lib_handle *handle, const struct lib_info *info)
 {
@@ -139,20 +141,24 @@ void lib_callback_set(lib_callback *callback, void *user, enum lib_level level)
 
 void lib_error(const struct lib_info *info, const char *fmt, ...)
 {
+    char *text = hd_thread_block(&last_error, ERROR_B);
     va_list args;
 
+    if (!text)
+        return;
     va_start(args, fmt);
-    vsnprintf(last_error, sizeof(last_error), fmt, args);
+    vsnprintf(text, ERROR_B, fmt, args);
     va_end(args);
-    lib_log(info, LIB_LEVEL_ERROR, "%s", last_error);
+    lib_log(info, LIB_LEVEL_ERROR, "%s", text);
 }
 
 void lib_error_take(char *text, size_t size_B)
 {
     if (!text || !size_B)
         return;
-    (void)snprintf(text, size_B, "%s", last_error);
-    last_error[0] = '\0';
+    (void)snprintf(text, size_B, "%s", last_error ? (const char *)last_error : "");
+    if (last_error)
+        *(char *)last_error = '\0';
 }
 
 /* Does this thread try what may fail (heddle_native_quiet())? libcuda knows, where it is loaded. */
@@ -177,5 +183,5 @@ void lib_refuse(const struct lib_info *info, const char *function, _Atomic bool 
 {
     lib_error(info, "%s: Heddle's %s does not have it", function, info->name);
     if (!is_quiet() && !atomic_exchange(said, true))
-        hd_log("%s", last_error);
+        hd_log("%s: Heddle's %s does not have it", function, info->name);
 }

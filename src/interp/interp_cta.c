@@ -218,6 +218,10 @@ static bool cta_warp_turn(struct interp_run *run, struct interp_warp *warp)
         for (uint32_t i = 0; i < warp->nlanes; i++) {
             if (warp->lanes[i].state != INTERP_RUN || !(lanes >> i & 1))
                 continue;
+            /* Constants are operands on a GPU and take no time there: with them a lane that
+             * branches to a write would come later than others to what they do behind it. */
+            while (!warp->lanes[i].cta->debug && warp->lanes[i].frame->pc->op == IR_OP_CONST)
+                interp_step(&warp->lanes[i]);
             interp_step(&warp->lanes[i]);
             if (run->status != HD_OK || warp->lanes[i].cta->epoch != epoch)
                 return true;

@@ -1,24 +1,29 @@
 /* Probes: the observer of the launch is told what each thread comes to. */
 #include "interp/interp_priv.h"
+#include "interp/interp_shared.h"
+
+bool interp_observer_begin(const struct interp_launch *launch, struct ir_probe_cta *cta,
+                           bool *out_observed)
+{
+    if (!launch->observer)
+        return true;
+    cta->launch = launch->observed;
+    cta->index = ir_cta_number(launch->grid, cta->ctaid);
+    *out_observed = launch->observer->cta_begin(cta);
+    return *out_observed;
+}
 
 bool interp_observe(struct interp_cta *cta)
 {
-    const struct interp_launch *launch = cta->run->launch;
-
     assert(!cta->is_observed);
-    if (!launch->observer)
-        return true;
     cta->probe = (struct ir_probe_cta){
-        .launch = launch->observed,
         .ctaid = {cta->id[0], cta->id[1], cta->id[2]},
-        .index = ir_cta_number(launch->grid, cta->id),
         .smid = cta->smid,
         .shared = cta->shared,
         .local = cta->local,
         .local_B = cta->local_step_B,
     };
-    cta->is_observed = launch->observer->cta_begin(&cta->probe);
-    return cta->is_observed;
+    return interp_observer_begin(cta->run->launch, &cta->probe, &cta->is_observed);
 }
 
 void interp_observe_end(struct interp_cta *cta)

@@ -7,6 +7,7 @@
 #define HD_INTERP_INTERP_SHARED_H
 
 #include "interp/interp.h"
+#include "ir/probe.h"
 
 /* ---- system functions */
 
@@ -50,6 +51,15 @@ struct interp_thread_ids {
 
 /* Of registers of 32 bits more than these may be set: the lower half is meant. */
 uint64_t interp_sreg_at(const struct interp_thread_ids *ids, enum ir_sreg sreg);
+
+/* ---- observers */
+
+/*
+ * Tells the observer of the launch that a CTA begins; `cta` has its id, multiprocessor and windows.
+ * *out_observed: there is one, who is to be told of its end. False: no memory.
+ */
+bool interp_observer_begin(const struct interp_launch *launch, struct ir_probe_cta *cta,
+                           bool *out_observed);
 
 /* ---- deadlocks */
 

@@ -7,23 +7,15 @@
 
 bool sim_observe(struct sim_cta *cta)
 {
-    const struct sim_run *run = cta->run;
-    const struct interp_launch *l = run->launch;
-
     assert(!cta->is_observed);
-    if (!l->observer)
-        return true;
     cta->probe = (struct ir_probe_cta){
-        .launch = l->observed,
         .ctaid = {cta->id[0], cta->id[1], cta->id[2]},
-        .index = ir_cta_number(l->grid, cta->id),
         .smid = cta->smid,
         .shared = cta->shared,
         .local = cta->local,
-        .local_B = run->local_step_B,
+        .local_B = cta->run->local_step_B,
     };
-    cta->is_observed = l->observer->cta_begin(&cta->probe);
-    return cta->is_observed;
+    return interp_observer_begin(cta->run->launch, &cta->probe, &cta->is_observed);
 }
 
 void sim_observe_end(struct sim_cta *cta)

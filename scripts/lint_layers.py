@@ -17,6 +17,7 @@ MODULES = {
     "obj": ("fat binaries, ELF images, code cache", set()),
     "ptx": ("PTX lexer, parser, printer", set()),
     "ir": ("IR types, builder, printer, reader, validator, probes", set()),
+    "tune": ("what tuning chose for the code of kernels, and what was measured", {"ir"}),
     "tcore": ("sums as tensor cores of GPUs make them: the rule, and vectors of sums", set()),
     "model": ("what operations compute: evaluation, matrices, tensors, textures", {"ir", "tcore"}),
     "analysis": ("analyses of the IR: liveness, loops that wait, shapes, conflicts", {"ir"}),
@@ -27,18 +28,18 @@ MODULES = {
     "dbg": ("the debugger's half in the process: a server for GDB; core dumps", {"ptx", "ir", "interp", "compile"}),
     "linker": ("images and PTX in, one checked image out", {"compile", "obj"}),
     "isa": ("the ISA: words, text, images; assembler and disassembler", {"obj"}),
-    "codegen": ("IR to words of the ISA", {"isa", "ir", "model", "analysis"}),
-    "ptxas": ("PTX in, an image of PTX and code, and ptxas's messages out", {"compile", "obj", "ptx", "ir", "isa", "codegen"}),
+    "codegen": ("IR to words of the ISA", {"isa", "ir", "model", "analysis", "tune"}),
+    "ptxas": ("PTX in, an image of PTX and code, and ptxas's messages out", {"compile", "obj", "ptx", "ir", "isa", "codegen", "tune"}),
     "sim": ("the simulated GPU: words of the ISA on 32 lanes", {"isa", "ir", "model", "interp"}),
-    "jit": ("IR to host code through LLVM", {"ir", "model", "analysis", "obj", "tcore"}),
+    "jit": ("IR to host code through LLVM", {"ir", "model", "analysis", "obj", "tcore", "tune"}),
     "count": ("kernel counters: what launches executed", {"hal", "ir", "model", "analysis"}),
     "registry": ("who uses devices, and how much: shared memory of the user's processes", set()),
     "requests": ("what programs mark as requests: a listener, and histograms in shared memory", {"registry"}),
     "hal": ("the contract between API and devices: ops, packets, queue", {"ir", "registry"}),
     "tap": ("who listens to what happens, and how it is told", {"hal"}),
-    "dev/cpu": ("the CPU device: workers, CTAs as host code", {"hal", "jit", "interp", "ir", "registry", "model", "analysis"}),
+    "dev/cpu": ("the CPU device: workers, CTAs as host code", {"hal", "jit", "interp", "ir", "registry", "model", "analysis", "tune"}),
     "dev/interp": ("the reference device, slow", {"hal", "interp", "ir", "registry", "model", "analysis"}),
-    "dev/sim": ("the simulated GPU as a device: the reference device with another engine", {"hal", "dev/interp", "interp", "sim", "isa", "codegen", "ir"}),
+    "dev/sim": ("the simulated GPU as a device: the reference device with another engine", {"hal", "dev/interp", "interp", "sim", "isa", "codegen", "ir", "tune"}),
     "dev/remote": ("a device in a process of its own", {"hal", "ir", "model", "registry"}),
     "dev": ("the table of devices", {"hal", "dev/cpu", "dev/interp", "dev/sim", "dev/remote"}),
     "san": ("the checker: tools that watch kernels and calls", {"ir", "model", "analysis", "hal"}),
@@ -47,7 +48,7 @@ MODULES = {
     "advise": ("what a program could gain: a replay of its timeline, and rules", {"report"}),
     "core": ("contexts, memory, modules, streams, events", {"tap", "hal", "obj", "compile", "dbg", "linker", "ir", "registry", "san", "count", "model"}),
     "api/nvtx": ("NVTX's functions, as events; in libcuda", {"core", "tap"}),
-    "api/driver": ("libcuda", {"core", "tap", "prof", "requests"}),
+    "api/driver": ("libcuda", {"core", "tap", "prof", "requests", "tune"}),
     "api/runtime": ("libcudart, on the driver API only", {"api/driver"}),
     "clang": ("running clang as a program, and its PTX", set()),
     "api/nvrtc": ("libnvrtc, over clang", {"clang", "obj"}),
@@ -86,7 +87,7 @@ HIDDEN = {
 # The public headers (include/) are for the API layer, which implements them, and for programs.
 USES_PUBLIC = {"api/driver", "api/nvtx", "api/runtime", "api/nvrtc", "api/nvjitlink", "api/nvfatbin", "api/nvptxcompiler", "api/nvvm",
                "api/nvml", "api/cupti", "api/lib_base", "api/cublas", "api/cublaslt", "api/cufft", "api/cufftw", "api/cusparse", "api/cusolver", "api/curand", "api/cudnn", "api/absent", "klib",
-               "frameworks/onnx", "preload", "hal", "dev/cpu", "tap", "core", "san", "count", "prof", "requests"}
+               "frameworks/onnx", "preload", "hal", "dev/cpu", "tap", "core", "san", "count", "prof", "requests", "tune"}
 # Modules that are the tools' own logic, apart from their options and texts: no library has them.
 OF_TOOLS = {"report", "advise"}
 # Folders where everything may be included.

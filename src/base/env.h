@@ -74,6 +74,8 @@ enum hd_env_kind {
     X("HEDDLE_CODEGEN", TEXT, "", "comma list of what code for the sim device may use, for measurements: `counters=5,predicates=6,registers=64`; default: all that there is") \
     X("HEDDLE_PROFILE", TEXT, "", "file that gets how often each block of a kernel ran, for the next compilation; the sim device counts; see docs/pgo.md") \
     X("HEDDLE_PROFILE_USE", TEXT, "", "such a file, from which code for the sim device is made: what ran most is to be fast; default: blocks count by the loops around them") \
+    X("HEDDLE_TUNING", TEXT, "", "file of `heddle tune`, from which kernels' code is made as it was found best; see docs/tuning.md") \
+    X("HEDDLE_TUNE", TEXT, "", "file that gets what kernels cost, with the points of HEDDLE_TUNING; set by `heddle tune`") \
     X("HEDDLE_REPORT", TEXT, "", "directory for reports about kernels that do not get their fast form; see `heddle replay`") \
     X("HEDDLE_REGISTRY", TEXT, "", "file in which your processes write what they do with devices, for NVML and `heddle smi`, or `off`; default: /dev/shm/heddle-UID.1") \
     X("HEDDLE_PROF", TEXT, "", "what is recorded, and the folder that it goes to; set by `heddle prof`") \

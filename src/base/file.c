@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -113,4 +114,35 @@ enum hd_status hd_file_write(const char *path, const void *bytes, size_t len)
         unlink(temp.ptr);
     hd_buf_fini(&temp);
     return status;
+}
+
+enum hd_status hd_file_turn_begin(const char *path, int *out_turn)
+{
+    const char *slash = strrchr(path, '/');
+    HD_AUTOFREE char *folder = slash ? hd_strdup(path) : hd_strdup(".");
+    enum hd_status status;
+    int fd, error;
+
+    if (!folder)
+        return hd_error(HD_NO_MEMORY, "%s: no memory", path);
+    if (slash)
+        folder[slash == path ? 1 : slash - path] = '\0';
+    fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return file_error("open", folder);
+    do
+        error = flock(fd, LOCK_EX);
+    while (error && errno == EINTR);
+    if (error) {
+        status = file_error("lock", folder);
+        close(fd);
+        return status;
+    }
+    *out_turn = fd;
+    return HD_OK;
+}
+
+void hd_file_turn_end(int turn)
+{
+    close(turn);
 }

@@ -188,6 +188,32 @@ static enum hd_status compile_all(struct codegen_unit *unit, const struct ir_fun
     return status;
 }
 
+static void apply_tuning(struct codegen_settings *settings, const struct tune_point *tuning)
+{
+    uint32_t registers = tune_number(tuning, TUNE_REGISTERS);
+
+    settings->skipped |= tune_skipped(tuning, TUNE_ISA);
+    settings->order = tune_number(tuning, TUNE_ORDER);
+    if (registers)
+        settings->registers = HD_MIN(settings->registers, registers);
+}
+
+/* For `heddle tune`: which choices there are for this code, and what it costs. */
+static void tell_tuning(const struct codegen_unit *unit, const struct ir_func *kernel)
+{
+    static const struct tune_point none;
+    const struct tune_point *tuning = unit->options->tuning;
+    struct tune_set applies = {0};
+
+    if (!tune_is_recorded())
+        return;
+    tune_set_add_passes(&applies, TUNE_ISA, ~(1u << CODEGEN_PROFILE));
+    tune_set_add(&applies, TUNE_REGISTERS);
+    tune_set_add(&applies, TUNE_ORDER);
+    tune_compiled(kernel, CODEGEN_DEVICE, tuning ? tuning : &none, &applies);
+    tune_cost(kernel->name, TUNE_BY_CYCLES, report_cost(unit));
+}
+
 enum hd_status codegen_kernel(const struct ir_func *kernel, const struct codegen_options *options,
                               struct isa_code *out_code)
 {
@@ -199,6 +225,8 @@ enum hd_status codegen_kernel(const struct ir_func *kernel, const struct codegen
 
     *out_code = (struct isa_code){0};
     HD_TRY(codegen_settings_read(&unit.settings));
+    if (unit.options->tuning)
+        apply_tuning(&unit.settings, unit.options->tuning);
     HD_TRY(ir_kernel_window(kernel, &window));
     unit.clusters = window.clusters;
     unit.checks = unit.options->checks;
@@ -208,9 +236,10 @@ enum hd_status codegen_kernel(const struct ir_func *kernel, const struct codegen
         compile_all(&unit, kernel, HD_MIN(registers_of(kernel, options), unit.settings.registers));
     hd_vec_fini(&unit.calls);
     hd_vec_fini(&unit.wanted);
-    if (status == HD_OK)
+    if (status == HD_OK) {
         report_kernel(&unit, kernel->name);
-    else
+        tell_tuning(&unit, kernel);
+    } else
         isa_code_fini(out_code);
     return status;
 }

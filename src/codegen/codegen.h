@@ -16,6 +16,8 @@
 #include "ir/profile.h"
 #include "isa/abi.h"
 #include "isa/image.h"
+#include "isa/machine.h"
+#include "tune/tune.h"
 
 /* Passes that can be left out: spec/codegen_passes.def. */
 enum codegen_pass {
@@ -38,6 +40,7 @@ struct codegen_settings {
 #define X(name, least, most, doc) uint32_t name;
     CODEGEN_LIMIT_LIST(X)
 #undef X
+    uint32_t order; /* TUNE_ORDER; 0: as the schedule judges */
 };
 
 /* What the environment says: HD_BAD_ARG, with what is possible. */
@@ -67,7 +70,10 @@ struct codegen_options {
     bool checks; /* registers and control fields are checked: HD_BAD_IR is a bug of the compiler */
     const struct ir_profile *profile; /* how often blocks run; NULL: by the loops around them */
     struct codegen_record *record;    /* zero; the code is to record; NULL: it is not */
+    const struct tune_point *tuning;  /* what was chosen for the kernel; NULL: nothing was */
 };
+/* As tuning files name the machine that code is made for. */
+#define CODEGEN_DEVICE "isa-" ISA_MACHINE
 /* Of the profile, as images have it; 0: NULL. */
 uint32_t codegen_profile_hash(const struct ir_profile *profile);
 /* HEDDLE_PROFILE_USE, read once; NULL: it is not set. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "isa/machine.h"
 
 void mc_init(struct mc_func *f, const struct ir_func *ir, const struct codegen_settings *settings,
              const struct ir_profile_func *profile)
@@ -57,6 +58,15 @@ static uint64_t weight_by_loops(const struct mc_block *b)
     for (uint32_t i = 0; i < HD_MIN(b->loop_depth, 8u); i++)
         weight *= 10;
     return weight;
+}
+
+double mc_warps_of(uint32_t registers)
+{
+    uint32_t step = isa_subcore(ISA_SUBCORE_REGISTERS_STEP);
+
+    registers = (HD_MAX(registers, 1u) + step - 1) / step * step;
+    return HD_MIN((double)isa_subcore(ISA_SUBCORE_REGISTERS) / registers,
+                  isa_subcore(ISA_SUBCORE_WARPS));
 }
 
 uint64_t mc_block_count(const struct mc_func *f, const struct mc_block *b)

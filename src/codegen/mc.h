@@ -131,6 +131,8 @@ static inline bool mc_is_jump(const struct mc_insn *insn)
 /* Where a block leads that does nothing but jump; itself without CODEGEN_JUMPS. */
 struct mc_block *mc_through(const struct mc_func *f, struct mc_block *b);
 
+/* Warps that fit into a part of an SM, if each thread has so many registers. */
+double mc_warps_of(uint32_t registers);
 /* How often a block runs: as the profile has it, else ten times for each loop around it. */
 uint64_t mc_block_count(const struct mc_func *f, const struct mc_block *b);
 /*
@@ -248,6 +250,8 @@ enum hd_status finish_func(struct codegen_unit *unit, struct mc_func *f) HD_MUST
 /* report.c: adds what the function costs to the unit's; tells it, and the kernel, when asked. */
 void report_func(struct codegen_unit *unit, const struct mc_func *f, const struct mc_code *code);
 void report_kernel(const struct codegen_unit *unit, const char *name);
+/* Cycles of a part of an SM for a thousand warps of the kernel, by estimate. */
+uint64_t report_cost(const struct codegen_unit *unit);
 
 /* ---- what the functions of a kernel share */
 
@@ -256,6 +260,7 @@ struct codegen_cost {
     uint64_t instructions;
     uint64_t stalls; /* cycles */
     uint64_t cycles; /* with waiting for counters, as long as is usual */
+    uint64_t busy;   /* cycles for which the busiest pipe of each block, or the issue, is kept */
     uint64_t reused; /* sources that come out of the operand cache */
 };
 

@@ -25,6 +25,7 @@ static void add_block(struct codegen_cost *cost, const struct mc_func *f,
                       const struct mc_code *code, size_t block)
 {
     uint64_t weight = mc_block_count(f, code->blocks.at[block]), cycle = 0;
+    uint64_t busy[ISA_PIPES] = {0}, most = 0;
     uint64_t down[ISA_COUNTERS] = {0};
     size_t end = end_of(code, block);
 
@@ -41,11 +42,25 @@ static void add_block(struct codegen_cost *cost, const struct mc_func *f,
             down[control->write_sb] =
                 HD_MAX(down[control->write_sb], cycle + isa_typical_latency(insn->op));
         cycle += control->stall;
+        busy[isa_row(insn->op)->pipe] += isa_issue_cycles(insn->op);
         cost->instructions += weight;
         cost->stalls += weight * control->stall;
         cost->reused += weight * (unsigned)__builtin_popcount(control->reuse);
     }
     cost->cycles += weight * cycle;
+    for (unsigned p = 0; p < ISA_PIPES; p++)
+        most = HD_MAX(most, busy[p]);
+    most = HD_MAX(most, end - code->blocks.at[block]->word);
+    cost->busy += weight * most;
+}
+
+/* By the rule of schedule.c: warps hide each other's waiting, as far as pipes are free. */
+uint64_t report_cost(const struct codegen_unit *unit)
+{
+    double warps = mc_warps_of(unit->code->registers);
+    double hidden = (double)unit->cost.cycles / warps;
+
+    return (uint64_t)(1000 * (HD_MAX(hidden, (double)unit->cost.busy) + hidden / 8));
 }
 
 /* ---- code */

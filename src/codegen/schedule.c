@@ -284,17 +284,6 @@ static bool plan_region(struct schedule *s, const struct mc_block *b, uint32_t f
 
 /* ---- one plan for the function */
 
-/* Warps that fit, if each lane has so many registers. */
-static double warps_of(int32_t registers)
-{
-    int32_t step = (int32_t)isa_subcore(ISA_SUBCORE_REGISTERS_STEP),
-            all = (int32_t)isa_subcore(ISA_SUBCORE_REGISTERS),
-            most = (int32_t)isa_subcore(ISA_SUBCORE_WARPS);
-
-    registers = (HD_MAX(registers, 1) + step - 1) / step * step;
-    return HD_MIN((double)all / registers, most);
-}
-
 /* The eighth: where pipes are the limit, the plan that is so with fewer warps is the better one. */
 static double cost_of(const struct schedule *s, unsigned plan)
 {
@@ -303,7 +292,7 @@ static double cost_of(const struct schedule *s, unsigned plan)
 
     for (size_t i = 0; i < s->choices.len; i++)
         peak = HD_MAX(peak, s->choices.at[i].peak[plan]);
-    warps = warps_of(peak);
+    warps = mc_warps_of((uint32_t)HD_MAX(peak, 0));
     for (size_t i = 0; i < s->choices.len; i++) {
         const struct choice *c = &s->choices.at[i];
         double hidden = c->cycles[plan] / warps, cycles = HD_MAX(hidden, c->busy) + hidden / 8;
@@ -398,7 +387,9 @@ static enum hd_status schedule_all(struct schedule *s, uint32_t most)
         return hd_error(HD_NO_MEMORY, "function %s: no memory", s->f->ir->name);
     for (unsigned plan = 0; plan < PLANS; plan++) {
         costs[plan] = cost_of(s, plan);
-        if (costs[plan] * ENOUGH < costs[best])
+        if (costs[plan] * ENOUGH < costs[best] && !s->f->settings->order)
+            best = plan;
+        if (s->f->settings->order == 25u * quarters[plan])
             best = plan;
     }
     if (!apply(s, best))

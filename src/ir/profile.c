@@ -1,13 +1,10 @@
 /* See profile.h. */
 #include "ir/profile.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/env.h"
@@ -259,32 +256,14 @@ enum hd_status ir_profile_read(const char *path, struct ir_profile *out_profile)
     return status;
 }
 
-/* Of the file's folder, which is locked until it is closed. */
-static int lock_folder(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    HD_AUTOFREE char *folder = slash ? hd_strdup(path) : hd_strdup(".");
-    int fd;
-
-    if (!folder)
-        return -1;
-    if (slash)
-        folder[slash == path ? 1 : slash - path] = '\0';
-    fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    while (fd >= 0 && flock(fd, LOCK_EX) && errno == EINTR)
-        ;
-    return fd;
-}
-
 enum hd_status ir_profile_write(const struct ir_profile *profile, const char *path)
 {
     struct ir_profile all;
     struct hd_buf text;
     enum hd_status status;
-    int lock = lock_folder(path);
+    int turn;
 
-    if (lock < 0)
-        return hd_error(HD_IO, "profile %s: its folder: %s", path, strerror(errno));
+    HD_TRY(hd_file_turn_begin(path, &turn));
     hd_buf_init(&text);
     status = ir_profile_read(path, &all);
     if (status == HD_NOT_FOUND) {
@@ -301,7 +280,7 @@ enum hd_status ir_profile_write(const struct ir_profile *profile, const char *pa
     if (status == HD_OK)
         status = hd_file_write(path, text.ptr, text.len);
     hd_buf_fini(&text);
-    close(lock);
+    hd_file_turn_end(turn);
     return status;
 }
 

@@ -139,7 +139,15 @@ void jit_passes_print(uint32_t passes, struct hd_buf *out)
 
 struct gen_request jit_request(const struct jit_job *job, enum jit_form form)
 {
+    const struct tune_point *tuning = &job->tuning;
+    uint32_t lanes = tune_number(tuning, TUNE_LANES), warps = lanes / 32;
+    uint32_t skip = form_passes_to_skip() | tune_skipped(tuning, TUNE_CPU);
+
     assert(form < JIT_INTERP);
+    if (lanes && warps <= 1)
+        skip |= 1u << GEN_PASS_COARSEN;
+    if (lanes && warps >= 1)
+        skip |= 1u << GEN_PASS_HALVES;
     return (struct gen_request){
         .kernel = job->kernel,
         .cls = job->cls,
@@ -147,12 +155,15 @@ struct gen_request jit_request(const struct jit_job *job, enum jit_form form)
         .form = (enum gen_form)form,
         .effort = job->effort,
         .features = job->features,
-        .skip = form_passes_to_skip(),
+        .skip = skip,
+        .warps = warps,
+        .ahead = tune_number(tuning, TUNE_AHEAD),
+        .unrolled = tune_number(tuning, TUNE_UNROLLED),
         .strict = job->strict,
         .alone = job->alone,
         .verify = hd_debug(HD_DEBUG_VALIDATE),
-        .coarsen = hd_fault(HD_FAULT_JIT_SINGLY),
-        .halves = hd_fault(HD_FAULT_JIT_WHOLE),
+        .coarsen = warps > 1 || hd_fault(HD_FAULT_JIT_SINGLY),
+        .halves = (lanes && !warps) || hd_fault(HD_FAULT_JIT_WHOLE),
         .break_llvm = form == JIT_FAST && hd_fault(HD_FAULT_JIT_LLVM),
         .crash = form == JIT_FAST && hd_fault(HD_FAULT_JIT_CRASH),
         .shallow = form == JIT_FAST && hd_fault(HD_FAULT_JIT_STACK),

@@ -146,6 +146,7 @@ static struct obj_cache_key module_variant_key(const struct jit_module *jit,
                                                const struct jit_job *job)
 {
     struct obj_fingerprint print;
+    struct hd_buf tuning;
     obj_fingerprint_init(&print, "object");
     print.program = jit->key;
     print.kernel = job->kernel->name;
@@ -154,7 +155,13 @@ static struct obj_cache_key module_variant_key(const struct jit_module *jit,
     print.features = job->features;
     print.strict = job->strict;
     print.llvm = jit_llvm_identity();
-    return obj_fingerprint_key(&print);
+    hd_buf_init(&tuning);
+    if (!tune_is_auto(&job->tuning))
+        tune_point_print(&job->tuning, &tuning);
+    print.tuning = tuning.ptr;
+    struct obj_cache_key key = obj_fingerprint_key(&print);
+    hd_buf_fini(&tuning);
+    return key;
 }
 
 static uint32_t module_fault_points(void)
@@ -196,6 +203,7 @@ static bool module_build_from_entry(const struct jit_job *job, const struct obj_
     bytes += sizeof(head);
     memcpy(build->reason, bytes, head.reason_B);
     build->reason[JIT_REASON_B - 1] = 0;
+    build->result.facts = head.facts;
     if (head.form == JIT_INTERP) {
         jit_build_interpret(job, build);
         return true;
@@ -261,6 +269,34 @@ static void module_shape_dump(const struct jit_job *job)
     hd_arena_fini(&arena);
 }
 
+/* As tuning files name the code path. */
+static void module_device_name(enum jit_path path, char *name, size_t name_B)
+{
+    (void)snprintf(name, name_B, "cpu-%s", jit_path_name(path));
+}
+
+/* For `heddle tune`: which choices there are for this code. */
+static void module_tell_tuning(const struct jit_job *job, const struct jit_build *build)
+{
+    const uint32_t by_lanes = 1u << GEN_PASS_COARSEN | 1u << GEN_PASS_HALVES;
+    struct tune_set applies = {0};
+    uint32_t fired = build->result.facts.fired;
+    char device[24];
+
+    if (!tune_is_recorded() || build->code.form != JIT_FAST)
+        return;
+    tune_set_add_passes(&applies, TUNE_CPU, fired & ~by_lanes);
+    if (job->path == JIT_AVX512 && !job->strict &&
+        (jit_warps_fit(job->kernel) || jit_halves_fit(job->kernel)))
+        tune_set_add(&applies, TUNE_LANES);
+    if (fired >> GEN_PASS_PREFETCH & 1)
+        tune_set_add(&applies, TUNE_AHEAD);
+    if (fired >> GEN_PASS_UNROLL & 1)
+        tune_set_add(&applies, TUNE_UNROLLED);
+    module_device_name(job->path, device, sizeof(device));
+    tune_compiled(job->kernel, device, &job->tuning, &applies);
+}
+
 /* Holds no lock. `build` is what the cache had, or NULL. */
 static enum hd_status module_build_get(struct jit_module *jit, const struct jit_job *job,
                                        struct jit_build *build, struct jit_build **out_build)
@@ -281,6 +317,7 @@ static enum hd_status module_build_get(struct jit_module *jit, const struct jit_
     }
     hd_compile_end(&note, build != NULL, status);
     HD_TRY(status);
+    module_tell_tuning(job, *out_build);
     jit_build_announce(job, *out_build);
     jit_build_strip(*out_build);
     return HD_OK;
@@ -292,6 +329,7 @@ static struct jit_variant *module_variant_find_locked(struct jit_module *jit,
                                                       enum jit_launch_class cls)
 {
     struct jit_variant *v = jit->variants;
+    char device[24];
 
     assert(hd_lock_held(&jit->lock));
     while (v && (v->job.kernel != kernel || v->job.cls != cls))
@@ -311,6 +349,9 @@ static struct jit_variant *module_variant_find_locked(struct jit_module *jit,
                               .ptx = jit->ptx,
                               .strict = jit->strict,
                               .alone = jit->alone};
+    module_device_name(jit->path, device, sizeof(device));
+    if (tune_find(kernel, device, &v->job.tuning) != HD_OK) /* its file was read before */
+        hd_log("kernel %s is compiled without tuning: %s", kernel->name, hd_error_message());
     v->next = jit->variants;
     jit->variants = v;
     return v;

@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "jit/gen/codegen.h"
 #include "jit/jit.h"
+#include "tune/tune.h"
 
 /* jit_target.c */
 /* LLVM's feature string of this host on that path, less what HEDDLE_CPU takes away. */
@@ -94,6 +95,7 @@ struct jit_job {
     const char *ptx; /* that the kernel came from, for reports; NULL = not known */
     bool strict;     /* gen_request.strict */
     bool alone;      /* gen_request.alone */
+    struct tune_point tuning;
 };
 
 /* What the code generator is asked for. */

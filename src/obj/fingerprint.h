@@ -33,6 +33,7 @@
     X(U64, path, "enum jit_path")                                                                  \
     X(U64, strict, "whether generated code checks what it touches")                                \
     X(STR, features, "CPU features beyond the path's")                                             \
+    X(STR, tuning, "what was chosen for the kernel: a tune_point")                                 \
     X(STR, llvm, "version and identity of the code generator's LLVM")
 
 struct obj_fingerprint {

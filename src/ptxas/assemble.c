@@ -251,14 +251,18 @@ static uint32_t assemble_limit(const struct ptxas *p, const struct ir_func *kern
 static enum hd_status assemble_kernel_code(struct ptxas *p, const struct ir_func *kernel,
                                            struct isa_image *image)
 {
+    struct tune_point tuning;
     const struct codegen_options options = {.registers = assemble_limit(p, kernel),
-                                            .profile = p->profile};
+                                            .profile = p->profile,
+                                            .tuning = &tuning};
     struct isa_code code = {0};
     enum hd_status status = HD_OK;
 
     if (image->kernels.len >= ISA_MOST_KERNELS)
         status =
             hd_error(HD_NOT_SUPPORTED, "an image has code of %d kernels at most", ISA_MOST_KERNELS);
+    if (status == HD_OK)
+        status = tune_find(kernel, CODEGEN_DEVICE, &tuning);
     if (status == HD_OK)
         status = codegen_kernel(kernel, &options, &code);
     if (status == HD_OK)

@@ -83,7 +83,7 @@ static bool try_one(const struct ir_func *kernel, enum jit_path path, enum jit_l
     req.verify = c->verify;
     req.count_only = c->count_only;
     struct gen_result r = {0};
-    enum hd_status status;
+    enum hd_status status = HD_OK;
     double seconds = compile_timed(&req, c->times, &r, &status);
     struct hd_buf fired;
     hd_buf_init(&fired);

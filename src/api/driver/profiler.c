@@ -1,6 +1,7 @@
 /*
  * What looks at a program from its first call on: the recorder of `heddle prof` (src/prof), which
- * asks here for devices, and the counting of requests (src/requests).
+ * asks here for devices, the counting of requests (src/requests), and what kernels take, for
+ * `heddle tune` (src/tune).
  */
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "core/debug/counted.h"
 #include "prof/prof.h"
 #include "requests/requests.h"
+#include "tune/tune.h"
 
 static uint32_t attribute(const struct core_device *d, CUdevice_attribute number)
 {
@@ -45,7 +47,8 @@ static void describe(uint32_t ordinal, struct prof_device *out, char text[PROF_D
 
 __attribute__((constructor)) static void profiler_start(void)
 {
-    if (prof_start(describe) == HD_OK && requests_start() == HD_OK && core_counted_start() == HD_OK)
+    if (prof_start(describe) == HD_OK && requests_start() == HD_OK &&
+        core_counted_start() == HD_OK && tune_listen() == HD_OK)
         return;
     hd_log("%s", hd_error_message());
     _exit(1); /* nothing of the program has begun */

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "dev/cpu/cpu.h"
 #include "dev/cpu/device.h"
+#include "tune/tune.h"
 #include "dev/cpu/fault/fault.h"
 #include "dev/cpu/kernel.h"
 #include "dev/cpu/native.h"
@@ -99,6 +100,7 @@ static enum hd_status device_init(struct cpu_device *dev)
     cpu_set_t mask;
 
     HD_TRY(jit_path_get(&path));
+    HD_TRY(tune_start()); /* so is what is wrong with its file */
     CPU_ZERO(&mask);
     if (sched_getaffinity(0, sizeof(mask), &mask))
         CPU_SET(0, &mask);

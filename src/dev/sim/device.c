@@ -9,6 +9,7 @@
 #include "dev/interp/interp_device.h"
 #include "dev/sim/sim_device.h"
 #include "sim/sim.h"
+#include "tune/tune.h"
 
 static void code_dump(const struct ir_func *func, const struct isa_code *code)
 {
@@ -91,6 +92,7 @@ static enum hd_status engine_compile(const struct ir_func *func, void *assembled
                                         ? isa_image_find(assembled, hd_str_from(func->name))
                                         : NULL;
     struct isa_code words = {0};
+    struct tune_point tuning;
     struct sim_kernel kernel;
     struct sim_code *code;
     enum hd_status status;
@@ -98,6 +100,8 @@ static enum hd_status engine_compile(const struct ir_func *func, void *assembled
 
     HD_TRY(sim_kernel_of(func, &kernel));
     HD_TRY(codegen_profile_get(&options.profile));
+    HD_TRY(tune_find(func, CODEGEN_DEVICE, &tuning));
+    options.tuning = &tuning;
     code = hd_new(struct sim_code);
     if (!code)
         return hd_error(HD_NO_MEMORY, "kernel %s", func->name);
@@ -107,7 +111,7 @@ static enum hd_status engine_compile(const struct ir_func *func, void *assembled
     kernel.counts = is_asked_for("counts") || options.record;
     profile = codegen_profile_hash(options.profile);
     /* Code in an image is taken where nothing else is asked for than it was made with. */
-    if (options.record || (made && profile && made->properties[ISA_PROPERTY_PROFILE] != profile))
+    if (options.record || tune_is_recorded() || !tune_is_auto(&tuning) || (made && profile && made->properties[ISA_PROPERTY_PROFILE] != profile))
         made = NULL;
     status = made ? codegen_image_take(made, func, &words) : HD_NOT_FOUND;
     if (status != HD_OK)
@@ -190,6 +194,8 @@ static enum hd_status engine_launch(const void *context, const struct interp_lau
     }
     status = sim_launch(code->program, launch, out_fault, &counts);
     *out_instructions = counts.warp_instructions;
+    if (status == HD_OK && tune_is_recorded())
+        tune_cost(launch->kernel->name, TUNE_BY_INSTRUCTIONS, counts.warp_instructions);
     if (status == HD_OK && counts.words)
         status = record_add(&code->record, counts.words);
     if (status == HD_OK && is_asked_for("counts"))
@@ -213,8 +219,9 @@ enum hd_status sim_device_create(const struct hal_client_ops *client,
 
     const struct ir_profile *profile;
 
-    /* What is wrong with a profile is told before anything runs. */
+    /* What is wrong with a profile, or with tuning, is told before anything runs. */
     HD_TRY(codegen_profile_get(&profile));
+    HD_TRY(tune_start());
     if (ir_profile_is_recorded())
         HD_TRY(ir_profile_record_start());
     return refdev_create(&engine, client, out_device);

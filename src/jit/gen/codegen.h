@@ -55,9 +55,13 @@ struct gen_request {
     uint32_t skip; /* 1 << enum gen_pass */
     bool strict;   /* services->check is asked about what is outside of the device's space */
     bool srclocs;  /* the object has .debug_line, whose lines are numbers of instructions */
-    bool coarsen;  /* HD_FAULT_JIT_SINGLY: several warps also where they are not worth while */
-    bool halves;   /* HD_FAULT_JIT_WHOLE: half a warp at a time also where it is not worth while */
+    bool coarsen;  /* several warps also where they do not seem worth while */
+    bool halves;   /* half a warp at a time also where it does not seem worth while */
     bool whole;    /* no half a warp at a time */
+    /* What tuning chose (spec/tuning.def); 0: as the generator judges. */
+    uint32_t warps;    /* at once, at most */
+    uint32_t ahead;    /* iterations or CTAs that prefetches reach */
+    uint32_t unrolled; /* instructions of a run of unrolled regions */
     bool verify;   /* run LLVM's verifier */
     bool count_only; /* stop before LLVM's part: result.work and facts, no object */
     bool break_llvm; /* HD_FAULT_JIT_LLVM: LLVM is to meet a fatal error */

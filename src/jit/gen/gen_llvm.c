@@ -397,6 +397,8 @@ enum hd_status heddle_codegen_compile(const struct gen_request *req, struct gen_
                             .avx512 = req->path == JIT_AVX512,
                             .cls = gen_coarsen_fits(req) ? req->cls
                                                          : jit_launch_class_single(req->cls)};
+    while (req->warps && jit_launch_class_warps(unit.cls) > req->warps)
+        unit.cls = jit_launch_class_fewer(unit.cls);
     unit.halves = gen_halves_fit(req, unit.cls) ? 1 : 2 * jit_launch_class_warps(unit.cls);
     unit.ctx = LLVMContextCreate();
     unit.mod = LLVMModuleCreateWithNameInContext(req->kernel->name, unit.ctx);

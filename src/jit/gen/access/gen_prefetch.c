@@ -151,15 +151,21 @@ static int64_t ctas_ahead(const struct gen_address_stride *by_cta)
     return HD_MAX(CTAS_AHEAD, HD_MIN(CTAS_AHEAD_MAX, AHEAD_B / step_B));
 }
 
+/* What tuning chose, or what seems right. */
+static int64_t ahead_or(const struct gen *g, int64_t usual)
+{
+    return g->unit->req->ahead ? g->unit->req->ahead : usual;
+}
+
 static LLVMValueRef distance(struct gen *g, const struct ir_instr *in)
 {
     struct gen_address_stride step;
     if (jumps(g, in, &step) && !is_left_to_host(g, &step))
-        return distance_of(g, &step, NEAR_B, 1);
+        return distance_of(g, &step, NEAR_B, ahead_or(g, 1));
     if (opens_row(g, in) && gen_address_stride_of(g, in->src[0], GEN_BY_CTA, &step))
         return distance_of_row(g, &step);
     if (opens_cta(g) && gen_address_stride_of(g, in->src[0], GEN_BY_CTA, &step))
-        return distance_of(g, &step, CTA_NEAR_B, ctas_ahead(&step));
+        return distance_of(g, &step, CTA_NEAR_B, ahead_or(g, ctas_ahead(&step)));
     return NULL;
 }
 
@@ -168,7 +174,7 @@ LLVMValueRef gen_prefetch_distance(struct gen *g, const struct ir_instr *in)
     struct gen_address_stride step;
     LLVMValueRef far = NULL;
     if (gen_does(g, GEN_PASS_PREFETCH) && g->unit->path != JIT_GENERIC && jumps(g, in, &step))
-        far = distance_of(g, &step, 1, 1);
+        far = distance_of(g, &step, 1, ahead_or(g, 1));
     if (far)
         gen_fired(g, GEN_PASS_PREFETCH);
     return far ? far : gen_i64(g, 0);

@@ -20,10 +20,10 @@
 #include <assert.h>
 
 /*
- * LLVM takes as long as for so many instructions, and registers hold only so much. A run of one or
- * two regions has little that is stored and loaded again.
+ * LLVM takes as long as for so many instructions, and registers hold only so much (USUAL_WORK; or
+ * what tuning chose). A run of one or two regions has little that is stored and loaded again.
  */
-enum { MAX_WORK = 6000, MIN_REGIONS = 3, MAX_STEPS = 64, MAX_DEPTH = 24 };
+enum { USUAL_WORK = 6000, MIN_REGIONS = 3, MAX_STEPS = 64, MAX_DEPTH = 24 };
 
 struct unroll {
     struct gen *g;
@@ -143,9 +143,10 @@ static void region_look(struct unroll *u, uint32_t region)
 static void run_find(struct unroll *u, uint32_t region, uint32_t nregions)
 {
     struct gen_regions *r = &u->g->body.regions;
+    uint32_t chosen = u->g->unit->req->unrolled, max_work = chosen ? chosen : USUAL_WORK;
     uint32_t last = region, work = u->work[region], most = r->warps[region];
     while (last + 1 < nregions && u->work[last + 1] && r->to[r->first[last]] == last &&
-           work + u->work[last + 1] <= MAX_WORK) {
+           work + u->work[last + 1] <= max_work) {
         last++;
         work += u->work[last];
         most = HD_MAX(most, r->warps[last]);

@@ -48,14 +48,31 @@ static void mark(struct dce *d)
     }
 }
 
+/*
+ * An atomic operation whose result nobody reads is a reduction, which need not bring it back. What
+ * others did before is read by those that acquire, though.
+ */
+static bool drop_result(const struct dce *d, struct ir_instr *instr)
+{
+    if (instr->op != IR_OP_ATOM || !instr->ndst || d->live[instr->dst[0]->id] ||
+        instr->mem.atom == IR_ATOM_CAS || instr->mem.atom == IR_ATOM_EXCH ||
+        instr->mem.sem == IR_SEM_ACQUIRE || instr->mem.sem == IR_SEM_ACQ_REL ||
+        instr->mem.sem == IR_SEM_SC)
+        return false;
+    instr->ndst = 0;
+    return true;
+}
+
 static bool sweep(struct dce *d)
 {
     bool changed = false;
 
     for (uint32_t b = 0; b < d->func->nblocks; b++) {
         ir_foreach_instr_safe(instr, d->func->blocks[b]) {
-            if (instr_live(d, instr))
+            if (instr_live(d, instr)) {
+                changed |= drop_result(d, instr);
                 continue;
+            }
             assert(opt_removable(instr));
             ir_instr_remove(instr);
             changed = true;

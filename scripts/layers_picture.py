@@ -6,7 +6,7 @@ BOX_W, BOX_H, GAP_X, GAP_Y, MARGIN = 136, 44, 12, 58, 24
 GROUPS = {
     "libraries": ("api/", "klib", "preload", "frameworks/"),
     "devices": ("dev", "hal"),
-    "compiler": ("ptx", "ir", "tcore", "model", "analysis", "interp", "lower", "opt", "compile", "jit", "linker", "ptxas", "isa", "codegen", "sim", "obj", "clang", "libdevice"),
+    "compiler": ("ptx", "ir", "tcore", "model", "analysis", "interp", "lower", "opt", "compile", "jit", "linker", "ptxas", "isa", "codegen", "tune", "sim", "obj", "clang", "libdevice"),
     "watching": ("san", "prof", "report", "advise", "count", "dbg", "tap", "registry", "requests"),
     "core": ("core",),
 }

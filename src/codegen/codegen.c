@@ -188,18 +188,8 @@ static enum hd_status compile_all(struct codegen_unit *unit, const struct ir_fun
     return status;
 }
 
-static void apply_tuning(struct codegen_settings *settings, const struct tune_point *tuning)
-{
-    uint32_t registers = tune_number(tuning, TUNE_REGISTERS);
-
-    settings->skipped |= tune_skipped(tuning, TUNE_ISA);
-    settings->order = tune_number(tuning, TUNE_ORDER);
-    if (registers)
-        settings->registers = HD_MIN(settings->registers, registers);
-}
-
 /* For `heddle tune`: which choices there are for this code, and what it costs. */
-static void tell_tuning(const struct codegen_unit *unit, const struct ir_func *kernel)
+static void report_tuning(const struct codegen_unit *unit, const struct ir_func *kernel)
 {
     static const struct tune_point none;
     const struct tune_point *tuning = unit->options->tuning;
@@ -226,7 +216,7 @@ enum hd_status codegen_kernel(const struct ir_func *kernel, const struct codegen
     *out_code = (struct isa_code){0};
     HD_TRY(codegen_settings_read(&unit.settings));
     if (unit.options->tuning)
-        apply_tuning(&unit.settings, unit.options->tuning);
+        codegen_settings_tune(&unit.settings, unit.options->tuning);
     HD_TRY(ir_kernel_window(kernel, &window));
     unit.clusters = window.clusters;
     unit.checks = unit.options->checks;
@@ -238,7 +228,7 @@ enum hd_status codegen_kernel(const struct ir_func *kernel, const struct codegen
     hd_vec_fini(&unit.wanted);
     if (status == HD_OK) {
         report_kernel(&unit, kernel->name);
-        tell_tuning(&unit, kernel);
+        report_tuning(&unit, kernel);
     } else
         isa_code_fini(out_code);
     return status;

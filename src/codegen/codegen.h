@@ -45,6 +45,8 @@ struct codegen_settings {
 
 /* What the environment says: HD_BAD_ARG, with what is possible. */
 enum hd_status codegen_settings_read(struct codegen_settings *out) HD_MUST_CHECK;
+/* And what was chosen for a kernel. */
+void codegen_settings_tune(struct codegen_settings *settings, const struct tune_point *tuning);
 
 static inline bool codegen_does(const struct codegen_settings *settings, enum codegen_pass pass)
 {

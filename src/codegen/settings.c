@@ -1,4 +1,4 @@
-/* HEDDLE_SKIP_PASS and HEDDLE_CODEGEN. */
+/* HEDDLE_SKIP_PASS and HEDDLE_CODEGEN, and choices of tuning. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,4 +70,14 @@ enum hd_status codegen_settings_read(struct codegen_settings *out)
         list = (struct hd_str){list.ptr + used, list.len - used};
     }
     return HD_OK;
+}
+
+void codegen_settings_tune(struct codegen_settings *settings, const struct tune_point *tuning)
+{
+    uint32_t registers = tune_number(tuning, TUNE_REGISTERS);
+
+    settings->skipped |= tune_skipped(tuning, TUNE_ISA);
+    settings->order = tune_number(tuning, TUNE_ORDER);
+    if (registers)
+        settings->registers = HD_MIN(settings->registers, registers);
 }

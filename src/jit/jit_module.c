@@ -276,7 +276,7 @@ static void module_device_name(enum jit_path path, char *name, size_t name_B)
 }
 
 /* For `heddle tune`: which choices there are for this code. */
-static void module_tell_tuning(const struct jit_job *job, const struct jit_build *build)
+static void module_report_tuning(const struct jit_job *job, const struct jit_build *build)
 {
     const uint32_t by_lanes = 1u << GEN_PASS_COARSEN | 1u << GEN_PASS_HALVES;
     struct tune_set applies = {0};
@@ -317,7 +317,7 @@ static enum hd_status module_build_get(struct jit_module *jit, const struct jit_
     }
     hd_compile_end(&note, build != NULL, status);
     HD_TRY(status);
-    module_tell_tuning(job, *out_build);
+    module_report_tuning(job, *out_build);
     jit_build_announce(job, *out_build);
     jit_build_strip(*out_build);
     return HD_OK;

@@ -252,9 +252,8 @@ static enum hd_status assemble_kernel_code(struct ptxas *p, const struct ir_func
                                            struct isa_image *image)
 {
     struct tune_point tuning;
-    const struct codegen_options options = {.registers = assemble_limit(p, kernel),
-                                            .profile = p->profile,
-                                            .tuning = &tuning};
+    const struct codegen_options options = {
+        .registers = assemble_limit(p, kernel), .profile = p->profile, .tuning = &tuning};
     struct isa_code code = {0};
     enum hd_status status = HD_OK;
 

@@ -62,7 +62,8 @@ struct tune_kernel *tune_base_add(struct tune_base *base, struct hd_str device, 
 
     if (known)
         return known;
-    if (device.len >= sizeof(kernel.device) || !hd_vec_reserve(&base->kernels, base->kernels.len + 1))
+    if (device.len >= sizeof(kernel.device) ||
+        !hd_vec_reserve(&base->kernels, base->kernels.len + 1))
         return NULL;
     kernel.name = hd_alloc(name.len + 1);
     if (!kernel.name)
@@ -188,22 +189,6 @@ static enum hd_status read_kernel(struct reader *r, struct hd_str line)
     return HD_OK;
 }
 
-static enum hd_status read_applies(struct reader *r, struct hd_str line, struct tune_kernel *kernel)
-{
-    while (line.len) {
-        struct hd_str word = take(&line, ',');
-        unsigned i = 0;
-
-        while (i < TUNE_PARAMETERS && (tune_target_of((enum tune_parameter)i) != r->target ||
-                                       !hd_str_is(word, tune_name((enum tune_parameter)i))))
-            i++;
-        if (i == TUNE_PARAMETERS)
-            return refuse(r, "an unknown parameter");
-        tune_set_add(&kernel->applies, i);
-    }
-    return HD_OK;
-}
-
 static enum hd_status read_measure(struct reader *r, struct hd_str line, struct tune_kernel *kernel)
 {
     struct hd_str name = take(&line, ' '), number = take(&line, ' ');
@@ -233,8 +218,16 @@ static enum hd_status read_line(struct reader *r, struct hd_str line)
         return read_kernel(r, line);
     if (!kernel)
         return refuse(r, "here a line 'kernel HASH DEVICE NAME' is expected");
-    if (hd_str_is(word, "applies"))
-        return read_applies(r, line, kernel);
+    if (hd_str_is(word, "applies")) {
+        while (line.len) {
+            enum tune_parameter parameter = tune_parameter_find(take(&line, ','), r->target);
+
+            if (parameter == TUNE_PARAMETERS)
+                return refuse(r, "an unknown parameter");
+            tune_set_add(&kernel->applies, parameter);
+        }
+        return HD_OK;
+    }
     if (hd_str_is(word, "measured"))
         return read_measure(r, line, kernel);
     if (!hd_str_is(word, "chosen"))

@@ -1,4 +1,5 @@
 /* Parameters, points, evaluators: spec/tuning.def. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +21,18 @@ static const struct parameter {
 
 const char *tune_name(enum tune_parameter parameter)
 {
+    assert(parameter < TUNE_PARAMETERS);
     return parameters[parameter].name;
+}
+
+enum tune_parameter tune_parameter_find(struct hd_str name, enum tune_target target)
+{
+    unsigned i = 0;
+
+    while (i < TUNE_PARAMETERS &&
+           (parameters[i].target != target || !hd_str_is(name, parameters[i].name)))
+        i++;
+    return (enum tune_parameter)i;
 }
 
 const char *tune_doc(enum tune_parameter parameter)
@@ -42,6 +54,7 @@ unsigned tune_values(enum tune_parameter parameter)
 
     for (; values && *values; values++)
         n += *values == ',';
+    assert(n <= TUNE_VALUES_MOST);
     return n;
 }
 
@@ -49,6 +62,7 @@ static struct hd_str value_of(enum tune_parameter parameter, unsigned choice)
 {
     const char *values = parameters[parameter].values;
 
+    assert(choice < tune_values(parameter));
     if (!values)
         return choice ? HD_STR("off") : HD_STR("on");
     if (!choice)
@@ -137,16 +151,13 @@ static enum hd_status take_choice(struct hd_str word, enum tune_target target,
     const char *equals = memchr(word.ptr, '=', word.len);
     struct hd_str name = {word.ptr, equals ? (size_t)(equals - word.ptr) : word.len};
     struct hd_str value = {word.ptr + name.len + 1, equals ? word.len - name.len - 1 : 0};
-    unsigned i = 0;
+    enum tune_parameter i = equals ? tune_parameter_find(name, target) : TUNE_PARAMETERS;
 
-    while (i < TUNE_PARAMETERS && (parameters[i].target != target || !equals ||
-                                   !hd_str_is(name, parameters[i].name)))
-        i++;
     if (i == TUNE_PARAMETERS)
         return hd_error(HD_BAD_ARG, "'%.*s' is no parameter of this device with a value",
                         HD_STR_ARG(word));
-    for (unsigned choice = 0; choice < tune_values((enum tune_parameter)i); choice++) {
-        if (hd_str_eq(value, value_of((enum tune_parameter)i, choice))) {
+    for (unsigned choice = 0; choice < tune_values(i); choice++) {
+        if (hd_str_eq(value, value_of(i, choice))) {
             point->choice[i] = (uint8_t)choice;
             return HD_OK;
         }
@@ -185,6 +196,7 @@ static const struct tune_evaluator_info evaluators[TUNE_EVALUATORS] = {
 
 const struct tune_evaluator_info *tune_evaluator(enum tune_evaluator evaluator)
 {
+    assert(evaluator < TUNE_EVALUATORS);
     return &evaluators[evaluator];
 }
 

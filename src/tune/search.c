@@ -128,16 +128,6 @@ static bool descent_next(const struct tune_kernel *kernel, const struct tune_goa
     return end(&s, out_point, out_points);
 }
 
-static uint64_t draw(uint64_t *state)
-{
-    /* splitmix64 (Steele, Lea, Flood 2014) */
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
 /* Points that are drawn: each parameter keeps its value in half of them. */
 static bool random_next(const struct tune_kernel *kernel, const struct tune_goal *goal,
                         struct tune_point *out_point, unsigned *out_points)
@@ -150,7 +140,12 @@ static bool random_next(const struct tune_kernel *kernel, const struct tune_goal
         struct tune_point point = {0};
 
         for (unsigned i = 0; i < TUNE_PARAMETERS; i++) {
-            uint64_t drawn = draw(&state);
+            uint64_t drawn = state += UINT64_C(0x9e3779b97f4a7c15);
+
+            /* splitmix64 (Steele, Lea, Flood 2014) */
+            drawn = (drawn ^ drawn >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+            drawn = (drawn ^ drawn >> 27) * UINT64_C(0x94d049bb133111eb);
+            drawn ^= drawn >> 31;
 
             if (tune_set_has(&kernel->applies, i) && drawn & 1)
                 point.choice[i] = (uint8_t)((drawn >> 1) % tune_values((enum tune_parameter)i));
@@ -160,19 +155,7 @@ static bool random_next(const struct tune_kernel *kernel, const struct tune_goal
     return end(&s, out_point, out_points);
 }
 
-/* The next combination of values, as a number is counted up. False: that was the last. */
-static bool count_up(const struct tune_kernel *kernel, struct tune_point *point)
-{
-    for (unsigned i = 0; i < TUNE_PARAMETERS; i++) {
-        if (!tune_set_has(&kernel->applies, i))
-            continue;
-        if (++point->choice[i] < tune_values((enum tune_parameter)i))
-            return true;
-        point->choice[i] = 0;
-    }
-    return false;
-}
-
+/* Combinations come as a number is counted up, of which each parameter is a digit. */
 static bool exhaustive_next(const struct tune_kernel *kernel, const struct tune_goal *goal,
                             struct tune_point *out_point, unsigned *out_points)
 {
@@ -180,8 +163,14 @@ static bool exhaustive_next(const struct tune_kernel *kernel, const struct tune_
     struct tune_point point = {0};
     bool goes_on = begin(&s), taken;
 
-    while (goes_on && count_up(kernel, &point))
-        goes_on = try(&s, &point, &taken);
+    while (goes_on) {
+        unsigned i = 0;
+
+        while (i < TUNE_PARAMETERS && (!tune_set_has(&kernel->applies, i) ||
+                                       ++point.choice[i] == tune_values((enum tune_parameter)i)))
+            point.choice[i++] = 0;
+        goes_on = i < TUNE_PARAMETERS && try(&s, &point, &taken);
+    }
     return end(&s, out_point, out_points);
 }
 

@@ -63,6 +63,8 @@ struct tune_set {
 };
 
 const char *tune_name(enum tune_parameter parameter);
+/* The target's parameter of this name; TUNE_PARAMETERS: it has none. */
+enum tune_parameter tune_parameter_find(struct hd_str name, enum tune_target target);
 const char *tune_doc(enum tune_parameter parameter); /* "" of passes: their tables have it */
 enum tune_target tune_target_of(enum tune_parameter parameter);
 /* How many values there are, auto or on among them. */

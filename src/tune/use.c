@@ -1,4 +1,5 @@
 /* What compilers ask of HEDDLE_TUNING, and what the process tells for HEDDLE_TUNE. */
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@ struct costs {
 static struct {
     struct tune_base used; /* HEDDLE_TUNING */
     bool is_read;
-    struct tune_base told;
+    struct tune_base measured;
     HD_VEC(struct costs) costs;
     struct hd_map by_name; /* index + 1 in both; 0: several kernels have the name */
     pid_t process;         /* who told it; 0: nobody yet */
@@ -85,39 +86,34 @@ bool tune_is_recorded(void)
     return hd_env("HEDDLE_TUNE") != NULL;
 }
 
-static bool add_measures_locked(void)
-{
-    bool ok = true;
-
-    for (size_t i = 0; i < tune.told.kernels.len; i++)
-        for (unsigned e = 0; e < TUNE_EVALUATORS; e++) {
-            const struct costs *costs = &tune.costs.at[i];
-            struct tune_measure measure = {(enum tune_evaluator)e, costs->cost[e], costs->point};
-
-            if (costs->is_known[e])
-                ok = ok && hd_vec_push(&tune.told.kernels.at[i].measures, measure);
-        }
-    return ok;
-}
-
 static void forget_locked(void)
 {
-    tune_base_fini(&tune.told);
+    tune_base_fini(&tune.measured);
     hd_vec_fini(&tune.costs);
     hd_map_fini(&tune.by_name);
-    tune_base_init(&tune.told);
+    tune_base_init(&tune.measured);
     hd_map_init(&tune.by_name);
 }
 
-static void tell_at_exit(void)
+static void write_at_exit(void)
 {
     const char *path = hd_env("HEDDLE_TUNE");
+    bool good = true;
 
     pthread_mutex_lock(&tune_lock);
     if (path && tune.process == getpid()) {
-        if (!add_measures_locked())
+        for (size_t i = 0; i < tune.costs.len; i++)
+            for (unsigned e = 0; e < TUNE_EVALUATORS; e++) {
+                const struct costs *costs = &tune.costs.at[i];
+                struct tune_measure measure = {(enum tune_evaluator)e, costs->cost[e],
+                                               costs->point};
+
+                if (costs->is_known[e])
+                    good = good && hd_vec_push(&tune.measured.kernels.at[i].measures, measure);
+            }
+        if (!good)
             hd_log("HEDDLE_TUNE: no memory for what was measured");
-        else if (tune_base_write(&tune.told, path) != HD_OK)
+        else if (tune_base_write(&tune.measured, path) != HD_OK)
             hd_log("HEDDLE_TUNE: nothing is added: %s", hd_error_message());
         forget_locked();
     }
@@ -130,7 +126,7 @@ static void begin_locked(void)
     if (tune.process == getpid())
         return;
     if (!tune.process)
-        (void)atexit(tell_at_exit);
+        (void)atexit(write_at_exit);
     forget_locked();
     tune.process = getpid();
 }
@@ -139,20 +135,21 @@ static bool note_locked(const struct ir_func *kernel, const char *device, uint64
                         const struct tune_point *point, const struct tune_set *applies)
 {
     struct hd_str name = hd_str_from(kernel->name);
-    size_t before = tune.told.kernels.len, at;
+    size_t before = tune.measured.kernels.len, at;
     struct tune_kernel *k;
     void *other;
 
     if (!hd_vec_reserve(&tune.costs, before + 1))
         return false;
-    k = tune_base_add(&tune.told, hd_str_from(device), name, hash);
+    k = tune_base_add(&tune.measured, hd_str_from(device), name, hash);
     if (!k)
         return false;
-    at = (size_t)(k - tune.told.kernels.at);
+    at = (size_t)(k - tune.measured.kernels.at);
     for (size_t i = 0; i < HD_COUNT_OF(applies->bits); i++)
         k->applies.bits[i] |= applies->bits[i];
     if (at < before)
         return true;
+    assert(tune.costs.len == before);
     tune.costs.at[tune.costs.len++] = (struct costs){.point = *point};
     if (hd_map_find(&tune.by_name, name, &other)) {
         hd_log("kernel %s: several kernels have this name: what they take is not told apart",
@@ -189,7 +186,7 @@ void tune_cost(const char *kernel, enum tune_evaluator evaluator, uint64_t cost)
     begin_locked();
     at = (uintptr_t)hd_map_get(&tune.by_name, hd_str_from(kernel));
     /* Launches take time on every device; it is a cost where code is host code. */
-    if (at && tune_device_target(hd_str_from(tune.told.kernels.at[at - 1].device), &target) &&
+    if (at && tune_device_target(hd_str_from(tune.measured.kernels.at[at - 1].device), &target) &&
         target == info->target) {
         costs = &tune.costs.at[at - 1];
         costs->is_known[evaluator] = true;

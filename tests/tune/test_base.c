@@ -1,4 +1,4 @@
-/* Files of tuning: what is read is written, what is wrong is told with its line, nothing is lost. */
+/* Files of tuning: what is read is written, errors have their line, nothing is lost. */
 #include <sys/wait.h>
 
 #include "tap.h"

@@ -44,9 +44,9 @@ static void test_together(void)
 
 static void test_refused(void)
 {
-    static const char *const bad[] = {"",           "lanes",      "lanes=",     "lanes=63",
-                                      "=64",        "lanes=64,",  ",lanes=64",  "registers=32",
-                                      "isa_fold=off", "gen_full=1", "lanes = 64", "auto,auto"};
+    static const char *const bad[] = {
+        "",          "lanes",        "lanes=",       "lanes=63",   "=64",        "lanes=64,",
+        ",lanes=64", "registers=32", "isa_fold=off", "gen_full=1", "lanes = 64", "auto,auto"};
     struct tune_point point;
 
     for (size_t i = 0; i < HD_COUNT_OF(bad); i++) {

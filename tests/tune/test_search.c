@@ -1,4 +1,4 @@
-/* Strategies on costs that are known: they find what they should, and the same when followed again. */
+/* Strategies on costs that are known: what they find, and that it is the same again. */
 #include "tap.h"
 #include "tune/tune.h"
 

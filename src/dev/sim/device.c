@@ -111,7 +111,8 @@ static enum hd_status engine_compile(const struct ir_func *func, void *assembled
     kernel.counts = is_asked_for("counts") || options.record;
     profile = codegen_profile_hash(options.profile);
     /* Code in an image is taken where nothing else is asked for than it was made with. */
-    if (options.record || tune_is_recorded() || !tune_is_auto(&tuning) || (made && profile && made->properties[ISA_PROPERTY_PROFILE] != profile))
+    if (options.record || tune_is_recorded() || !tune_is_auto(&tuning) ||
+        (made && profile && made->properties[ISA_PROPERTY_PROFILE] != profile))
         made = NULL;
     status = made ? codegen_image_take(made, func, &words) : HD_NOT_FOUND;
     if (status != HD_OK)

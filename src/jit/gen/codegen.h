@@ -62,12 +62,12 @@ struct gen_request {
     uint32_t warps;    /* at once, at most */
     uint32_t ahead;    /* iterations or CTAs that prefetches reach */
     uint32_t unrolled; /* instructions of a run of unrolled regions */
-    bool verify;   /* run LLVM's verifier */
-    bool count_only; /* stop before LLVM's part: result.work and facts, no object */
-    bool break_llvm; /* HD_FAULT_JIT_LLVM: LLVM is to meet a fatal error */
-    bool crash;      /* HD_FAULT_JIT_CRASH: a wild access */
-    bool shallow;    /* HD_FAULT_JIT_STACK: any stack frame is too large */
-    bool hang;       /* HD_FAULT_JIT_HANG: a loop without end */
+    bool verify;       /* run LLVM's verifier */
+    bool count_only;   /* stop before LLVM's part: result.work and facts, no object */
+    bool break_llvm;   /* HD_FAULT_JIT_LLVM: LLVM is to meet a fatal error */
+    bool crash;        /* HD_FAULT_JIT_CRASH: a wild access */
+    bool shallow;      /* HD_FAULT_JIT_STACK: any stack frame is too large */
+    bool hang;         /* HD_FAULT_JIT_HANG: a loop without end */
 };
 
 /* Goes into the object cache beside the code. */

@@ -1,4 +1,5 @@
 /* heddle tune: what is best for the code of each kernel, by trying. See tune_tool.h. */
+#include <assert.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +20,8 @@ static const char help[] =
     "       heddle tune --list [--json]\n"
     "\n"
     "Runs a program again and again, with other choices for how code of its kernels is made, and\n"
-    "keeps for each kernel what was best: on the CPU device lanes that run side by side, prefetches,\n"
+    "keeps for each kernel what was best: on the CPU device lanes that run side by side, "
+    "prefetches,\n"
     "unrolling and the optional passes; on the simulated GPU registers, the order of instructions\n"
     "and its passes. Results of kernels stay the same. Everything that was measured is kept in a\n"
     "file; a kernel that has a choice there keeps it until its code is another one. Programs use\n"
@@ -47,23 +49,39 @@ static const char help[] =
     "      --json              machine-readable output\n"
     "  -h, --help              this text\n"
     "\n"
-    "exit status: 0 done, 1 a run or the file failed, 2 wrong usage, 126 the program cannot be run,\n"
+    "exit status: 0 done, 1 a run or the file failed, 2 wrong usage, 126 the program cannot be "
+    "run,\n"
     "127 it was not found\n";
 
 enum { RUNS = 3, POINTS = 100, MOST = 1000000 };
 
-enum { OPTION_SEED = 256, OPTION_MARGIN, OPTION_BUDGET, OPTION_AGAIN, OPTION_REPLAY, OPTION_LIST, OPTION_JSON };
+enum {
+    OPTION_SEED = 256,
+    OPTION_MARGIN,
+    OPTION_BUDGET,
+    OPTION_AGAIN,
+    OPTION_REPLAY,
+    OPTION_LIST,
+    OPTION_JSON
+};
 
 static const struct option options[] = {
-    {"file", required_argument, NULL, 'o'},     {"device", required_argument, NULL, 'd'},
-    {"evaluator", required_argument, NULL, 'e'}, {"strategy", required_argument, NULL, 's'},
-    {"kernel", required_argument, NULL, 'k'},   {"points", required_argument, NULL, 'p'},
-    {"runs", required_argument, NULL, 'r'},     {"margin", required_argument, NULL, OPTION_MARGIN},
+    {"file", required_argument, NULL, 'o'},
+    {"device", required_argument, NULL, 'd'},
+    {"evaluator", required_argument, NULL, 'e'},
+    {"strategy", required_argument, NULL, 's'},
+    {"kernel", required_argument, NULL, 'k'},
+    {"points", required_argument, NULL, 'p'},
+    {"runs", required_argument, NULL, 'r'},
+    {"margin", required_argument, NULL, OPTION_MARGIN},
     {"seed", required_argument, NULL, OPTION_SEED},
     {"budget", required_argument, NULL, OPTION_BUDGET},
-    {"again", no_argument, NULL, OPTION_AGAIN}, {"replay", no_argument, NULL, OPTION_REPLAY},
-    {"list", no_argument, NULL, OPTION_LIST},   {"json", no_argument, NULL, OPTION_JSON},
-    {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
+    {"again", no_argument, NULL, OPTION_AGAIN},
+    {"replay", no_argument, NULL, OPTION_REPLAY},
+    {"list", no_argument, NULL, OPTION_LIST},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
 };
 
 struct reading {
@@ -171,7 +189,8 @@ static bool read_evaluator(struct reading *r)
     info = tune_evaluator(goal->evaluator);
     if (!r->args.replay && (info->target == TUNE_ISA) != is_sim) {
         cli_usage("'%s' is measured on the %s device: -d %s", info->name,
-                  info->target == TUNE_ISA ? "sim" : "cpu", info->target == TUNE_ISA ? "sim" : "cpu");
+                  info->target == TUNE_ISA ? "sim" : "cpu",
+                  info->target == TUNE_ISA ? "sim" : "cpu");
         return false;
     }
     goal->runs = info->kind == TUNE_REPEATED ? r->runs ? r->runs : RUNS : 1;
@@ -224,6 +243,7 @@ int cmd_tune(int argc, char **argv)
         return cli_help(help);
     if (r.list)
         return tune_show_parameters(r.args.json) ? CLI_OK : CLI_FAILED;
+    assert(r.args.strategy && r.args.goal.points);
     session.args = &r.args;
     session.evaluator = tune_evaluator(r.args.goal.evaluator);
     if (r.args.replay)

@@ -1,4 +1,5 @@
 /* See tune.h: one run. The program's output goes to a file, which is shown when it fails. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include "tune/tune.h"
 #include "tune/tune_tool.h"
 
-enum { SHOWN_B = 4096 }; /* of the end of what a program wrote */
+enum { SHOWN_B = 4096, OUTPUT_MAX_B = 64 << 20 }; /* of the end of what a program wrote */
 
 /* A file of the session's folder. */
 static void path_of(const struct tune_session *s, const char *name, char out[4096])
@@ -63,21 +64,6 @@ static int become(void *state)
     return run_execute(s->path, s->args->program);
 }
 
-static void show_output(const struct tune_session *s)
-{
-    struct hd_buf text = {0};
-    char path[4096];
-    size_t skipped;
-
-    path_of(s, "output", path);
-    if (hd_file_read(path, (size_t)64 << 20, &text) == HD_OK && text.len) {
-        skipped = text.len > SHOWN_B ? text.len - SHOWN_B : 0;
-        fprintf(stderr, "%s%s%s", skipped ? "...\n" : "", text.ptr + skipped,
-                text.ptr[text.len - 1] == '\n' ? "" : "\n");
-    }
-    hd_buf_fini(&text);
-}
-
 static bool execute(struct tune_session *s, bool (*set)(const struct tune_session *s))
 {
     uint64_t begin_ns = hd_clock_ns(CLOCK_MONOTONIC);
@@ -93,7 +79,17 @@ static bool execute(struct tune_session *s, bool (*set)(const struct tune_sessio
     if (good && !status)
         return true;
     if (good) {
-        show_output(s);
+        struct hd_buf text = {0};
+        char path[4096];
+        size_t from;
+
+        path_of(s, "output", path);
+        if (hd_file_read(path, OUTPUT_MAX_B, &text) == HD_OK && text.len) {
+            from = text.len > SHOWN_B ? text.len - SHOWN_B : 0;
+            fprintf(stderr, "%s%s%s", from ? "...\n" : "", text.ptr + from,
+                    text.ptr[text.len - 1] == '\n' ? "" : "\n");
+        }
+        hd_buf_fini(&text);
         cli_error("%s ended with status %d in run %u; nothing is chosen", s->args->program[0],
                   child_exit_code(status), s->runs);
     } else {
@@ -102,7 +98,7 @@ static bool execute(struct tune_session *s, bool (*set)(const struct tune_sessio
     return false;
 }
 
-/* ---- the profile of blocks, by which static costs are told */
+/* ---- the profile of blocks, by which static costs are made */
 
 static bool set_recording(const struct tune_session *s)
 {
@@ -129,7 +125,7 @@ static bool set_points(const struct tune_session *s)
         return false;
     /* All launches run the code that is to be judged. */
     return append_env("HEDDLE_DEBUG", "sync") && set_path(s, "HEDDLE_TUNING", "points") &&
-           set_path(s, "HEDDLE_TUNE", "told");
+           set_path(s, "HEDDLE_TUNE", "measured");
 }
 
 /* Processes of one run are one measurement. */
@@ -168,16 +164,17 @@ static void drop_known(const struct tune_session *s, struct tune_kernel *kernel)
             !tune_median(known, m->evaluator, &m->point, &cost, &runs))
             kernel->measures.at[n++] = *m;
     }
+    assert(n <= kernel->measures.len);
     kernel->measures.len = n;
 }
 
-static enum hd_status keep_told(struct tune_session *s)
+static enum hd_status keep_measured(struct tune_session *s)
 {
     struct tune_base fresh;
     enum hd_status status;
 
     tune_base_init(&fresh);
-    status = tune_base_merge(&fresh, &s->told);
+    status = tune_base_merge(&fresh, &s->measured);
     for (size_t i = 0; i < fresh.kernels.len; i++)
         drop_known(s, &fresh.kernels.at[i]);
     if (status == HD_OK)
@@ -188,25 +185,25 @@ static enum hd_status keep_told(struct tune_session *s)
     return status;
 }
 
-static enum hd_status take_told(struct tune_session *s)
+static enum hd_status take_measured(struct tune_session *s)
 {
     enum hd_status status;
     char path[4096];
 
-    tune_base_fini(&s->told);
-    path_of(s, "told", path);
-    status = tune_base_read(path, &s->told);
+    tune_base_fini(&s->measured);
+    path_of(s, "measured", path);
+    status = tune_base_read(path, &s->measured);
     if (status != HD_OK)
-        tune_base_init(&s->told);
+        tune_base_init(&s->measured);
     if (status == HD_NOT_FOUND)
         return hd_error(HD_NOT_FOUND,
                         "no kernel of the program was compiled for this device: it has none to "
                         "launch, or ended without exit()");
     HD_TRY(status);
     (void)unlink(path);
-    for (size_t i = 0; i < s->told.kernels.len; i++)
-        fold(s, &s->told.kernels.at[i]);
-    return keep_told(s);
+    for (size_t i = 0; i < s->measured.kernels.len; i++)
+        fold(s, &s->measured.kernels.at[i]);
+    return keep_measured(s);
 }
 
 bool tune_run(struct tune_session *s, const struct tune_base *chosen)
@@ -215,15 +212,16 @@ bool tune_run(struct tune_session *s, const struct tune_base *chosen)
     enum hd_status status;
     char path[4096];
 
+    assert(*s->folder == '/' && s->path); /* the program may change its folder */
     path_of(s, "points", path);
     tune_base_print(chosen, &text);
-    status = text.failed ? hd_error(HD_NO_MEMORY, "no memory")
-                         : hd_file_write(path, text.ptr, text.len);
+    status =
+        text.failed ? hd_error(HD_NO_MEMORY, "no memory") : hd_file_write(path, text.ptr, text.len);
     hd_buf_fini(&text);
     if (status == HD_OK && !execute(s, set_points))
         return false;
     if (status == HD_OK)
-        status = take_told(s);
+        status = take_measured(s);
     if (status != HD_OK)
         cli_error("%s", hd_error_message());
     return status == HD_OK;

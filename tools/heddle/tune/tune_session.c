@@ -1,4 +1,5 @@
 /* See tune_tool.h: each run measures the next point of every kernel at once. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,34 +9,29 @@
 
 /* ---- kernels */
 
-static bool is_wanted(const struct tune_session *s, const struct tune_kernel *kernel)
-{
-    enum tune_target target;
-
-    return tune_device_target(hd_str_from(kernel->device), &target) &&
-           target == s->evaluator->target &&
-           (!s->args->kernel || !strcmp(s->args->kernel, kernel->name));
-}
-
 static bool add_kernel(struct tune_session *s, const struct tune_kernel *kernel)
 {
     struct tune_found found = {.kernel = (size_t)(kernel - s->base.kernels.at),
                                .is_pinned = kernel->is_chosen && !s->args->again,
                                .best = kernel->chosen};
+    enum tune_target target;
+    bool is_wanted = tune_device_target(hd_str_from(kernel->device), &target) &&
+                     target == s->evaluator->target &&
+                     (!s->args->kernel || !strcmp(s->args->kernel, kernel->name));
 
-    if (!is_wanted(s, kernel) || hd_vec_push(&s->found, found))
+    if (!is_wanted || hd_vec_push(&s->found, found))
         return true;
     cli_error("no memory");
     return false;
 }
 
-/* The kernels of the program, as the last run told them. */
+/* The kernels of the program, as the last run had them. */
 static bool find_kernels(struct tune_session *s)
 {
     bool good = true;
 
-    for (size_t i = 0; i < s->told.kernels.len && good; i++) {
-        const struct tune_kernel *k = &s->told.kernels.at[i];
+    for (size_t i = 0; i < s->measured.kernels.len && good; i++) {
+        const struct tune_kernel *k = &s->measured.kernels.at[i];
 
         if (k->measures.len)
             good = add_kernel(s, tune_base_find(&s->base, k->device, k->name, k->hash));
@@ -49,6 +45,7 @@ static bool find_kernels(struct tune_session *s)
 
 static struct tune_kernel *kernel_of(const struct tune_session *s, const struct tune_found *found)
 {
+    assert(found->kernel < s->base.kernels.len);
     return &s->base.kernels.at[found->kernel];
 }
 
@@ -56,8 +53,8 @@ static struct tune_kernel *kernel_of(const struct tune_session *s, const struct 
 static bool choose(struct tune_base *chosen, const struct tune_kernel *kernel,
                    const struct tune_point *point)
 {
-    struct tune_kernel *k = tune_base_add(chosen, hd_str_from(kernel->device),
-                                          hd_str_from(kernel->name), kernel->hash);
+    struct tune_kernel *k =
+        tune_base_add(chosen, hd_str_from(kernel->device), hd_str_from(kernel->name), kernel->hash);
 
     if (k) {
         k->chosen = *point;
@@ -68,43 +65,35 @@ static bool choose(struct tune_base *chosen, const struct tune_kernel *kernel,
 
 /* ---- the search */
 
-/* Has the last run told what its point costs? */
-static bool was_told(const struct tune_session *s, const struct tune_found *found)
+/* What the last run measured of a point; false: nothing. */
+static bool last_cost(const struct tune_session *s, const struct tune_found *found,
+                      const struct tune_point *point, uint64_t *out_cost)
 {
     const struct tune_kernel *k = kernel_of(s, found);
-    const struct tune_kernel *told = tune_base_find(&s->told, k->device, k->name, k->hash);
-    uint64_t cost;
+    const struct tune_kernel *last = tune_base_find(&s->measured, k->device, k->name, k->hash);
     unsigned runs;
 
-    return told && tune_median(told, s->args->goal.evaluator, &found->best, &cost, &runs);
+    return last && tune_median(last, s->args->goal.evaluator, point, out_cost, &runs);
 }
 
-/* How many points the search may still want: each value of each parameter once. */
-static unsigned left_of(const struct tune_session *s, const struct tune_found *found)
-{
-    unsigned n = 1;
-
-    for (unsigned i = 0; i < TUNE_PARAMETERS; i++)
-        if (tune_set_has(&kernel_of(s, found)->applies, i))
-            n += tune_values((enum tune_parameter)i) - 1;
-    n = HD_MIN(n, s->args->goal.points);
-    return n > found->points ? n - found->points : 0;
-}
-
+/* The longest search may still want each value of each parameter once. */
 static void show_progress(const struct tune_session *s, size_t open)
 {
     unsigned left = 0;
 
-    for (size_t i = 0; i < s->found.len; i++)
-        if (!s->found.at[i].is_over)
-            left = HD_MAX(left, left_of(s, &s->found.at[i]));
+    for (size_t i = 0; i < s->found.len; i++) {
+        const struct tune_found *f = &s->found.at[i];
+        unsigned points = 1;
+
+        for (unsigned p = 0; p < TUNE_PARAMETERS; p++)
+            if (tune_set_has(&kernel_of(s, f)->applies, p))
+                points += tune_values((enum tune_parameter)p) - 1;
+        points = HD_MIN(points, s->args->goal.points);
+        if (!f->is_over && points > f->points)
+            left = HD_MAX(left, points - f->points);
+    }
     cli_progress("run %u: %zu of %zu kernels are searched, about %.0f s left", s->runs + 1,
                  s->found.len - open, s->found.len, left * s->seconds / HD_MAX(s->runs, 1u));
-}
-
-static bool is_out_of_time(const struct tune_session *s)
-{
-    return s->args->budget_s > 0 && s->seconds > s->args->budget_s;
 }
 
 /* The next point of each kernel whose search goes on; *out_open: how many. */
@@ -113,13 +102,17 @@ static bool next_points(struct tune_session *s, struct tune_base *tried, size_t 
     const struct tune_args *args = s->args;
     bool good = true;
 
+    assert(args->strategy && args->goal.runs && args->goal.points);
     *out_open = 0;
     for (size_t i = 0; i < s->found.len; i++) {
         struct tune_found *f = &s->found.at[i];
         struct tune_point point;
+        uint64_t cost;
 
-        if (f->is_pinned || f->is_lost)
-            f->is_over = true;
+        f->is_lost |= f->points && !f->is_over && !last_cost(s, f, &f->best, &cost);
+        if (f->is_lost)
+            f->best = (struct tune_point){0};
+        f->is_over |= f->is_pinned || f->is_lost;
         if (f->is_over) {
             good = good && choose(tried, kernel_of(s, f), &f->best);
             continue;
@@ -132,81 +125,86 @@ static bool next_points(struct tune_session *s, struct tune_base *tried, size_t 
     return good;
 }
 
-/* One run. False: it failed. */
-static bool search_once(struct tune_session *s, const struct tune_base *tried)
-{
-    if (!tune_run(s, tried))
-        return false;
-    for (size_t i = 0; i < s->found.len; i++) {
-        struct tune_found *f = &s->found.at[i];
-
-        f->is_lost |= !f->is_over && !was_told(s, f);
-        if (f->is_lost)
-            f->best = (struct tune_point){0};
-    }
-    return true;
-}
-
 static bool search(struct tune_session *s)
 {
-    size_t open = 1;
-    bool good = true;
+    const struct tune_args *args = s->args;
+    bool good = true, is_over = false;
 
-    while (good && open) {
-        struct tune_base tried;
+    while (good && !is_over) {
+        struct tune_base points;
+        size_t open;
 
-        tune_base_init(&tried);
-        good = next_points(s, &tried, &open);
-        if (good && is_out_of_time(s)) {
-            for (size_t i = 0; i < s->found.len; i++)
-                if (!s->found.at[i].is_over)
-                    s->found.at[i].best = (struct tune_point){0};
+        tune_base_init(&points);
+        good = next_points(s, &points, &open);
+        is_over = !open || (args->budget_s > 0 && s->seconds > args->budget_s);
+        if (is_over && open)
             cli_note("the time is over: %zu kernels are left as they are", open);
-            open = 0;
-        }
-        if (good && open) {
+        if (good && !is_over) {
             show_progress(s, open);
-            good = search_once(s, &tried);
+            good = tune_run(s, &points);
         }
-        tune_base_fini(&tried);
+        tune_base_fini(&points);
     }
     return good;
 }
 
 /* ---- the choice */
 
-/* Medians of the last measurements of both points, `n` of each. */
-static bool compare(struct tune_session *s, struct tune_found *f, size_t from)
+static const struct tune_point none_chosen;
+
+/* By medians of what was measured from there on; where runs differ also run by run. */
+static bool is_better(struct tune_session *s, struct tune_found *f, size_t from)
 {
+    const struct tune_goal *goal = &s->args->goal;
     const struct tune_kernel *k = kernel_of(s, f);
-    struct tune_kernel recent = {.measures = {.at = k->measures.at + from,
-                                              .len = k->measures.len - from}};
-    static const struct tune_point none;
+    struct tune_kernel recent = {
+        .measures = {.at = k->measures.at + from, .len = k->measures.len - from}};
     unsigned runs;
 
-    f->has_costs =
-        tune_median(&recent, s->args->goal.evaluator, &none, &f->before, &runs) &&
-        tune_median(&recent, s->args->goal.evaluator, &f->best, &f->after, &runs);
-    return f->has_costs && (double)f->after < (double)f->before * (1 - s->args->goal.margin);
+    assert(from <= k->measures.len);
+    f->has_costs = tune_median(&recent, goal->evaluator, &none_chosen, &f->before, &runs) &&
+                   tune_median(&recent, goal->evaluator, &f->best, &f->after, &runs);
+    return f->has_costs && 4 * f->better >= 3 * f->pairs &&
+           (double)f->after < (double)f->before * (1 - goal->margin);
 }
 
-/* Runs of which every other has the points that seemed best: times of a search are hours apart. */
+/* A run without, then one with what seemed best: noise that lasts longer than both meets both. */
+static bool run_pair(struct tune_session *s, const struct tune_base *points)
+{
+    static const struct tune_base none;
+
+    if (!tune_run(s, &none))
+        return false;
+    for (size_t i = 0; i < s->found.len; i++)
+        if (!last_cost(s, &s->found.at[i], &none_chosen, &s->found.at[i].last))
+            s->found.at[i].last = 0;
+    if (!tune_run(s, points))
+        return false;
+    for (size_t i = 0; i < s->found.len; i++) {
+        struct tune_found *f = &s->found.at[i];
+        uint64_t cost;
+
+        f->pairs++;
+        f->better += last_cost(s, f, &f->best, &cost) && cost < f->last;
+    }
+    return true;
+}
+
 static bool confirm(struct tune_session *s)
 {
-    struct tune_base points, none;
+    unsigned pairs = 2 * s->args->goal.runs;
+    struct tune_base points;
     bool good = true;
 
     tune_base_init(&points);
-    tune_base_init(&none);
     for (size_t i = 0; i < s->found.len; i++)
         good = good && choose(&points, kernel_of(s, &s->found.at[i]), &s->found.at[i].best);
-    for (unsigned i = 0; i < 2 * s->args->goal.runs && good; i++) {
+    for (unsigned i = 0; i < pairs && good; i++) {
         cli_progress("run %u: the choice is measured beside the code as it was, %u of %u",
-                     s->runs + 1, 2 * i + 1, 4 * s->args->goal.runs);
-        good = tune_run(s, &none) && tune_run(s, &points);
+                     s->runs + 1, i + 1, pairs);
+        good = run_pair(s, &points);
     }
     tune_base_fini(&points);
-    tune_base_fini(&none);
     return good;
 }
 
@@ -230,12 +228,15 @@ static bool write_choice(struct tune_session *s)
 
 static bool decide(struct tune_session *s)
 {
+    assert(s->evaluator == tune_evaluator(s->args->goal.evaluator));
     HD_AUTOFREE size_t *from = hd_alloc_array(s->found.len + 1, sizeof(*from));
     bool repeated = s->evaluator->kind == TUNE_REPEATED, any = false;
 
     if (!from)
         return false;
     for (size_t i = 0; i < s->found.len; i++) {
+        if (!s->found.at[i].is_over)
+            s->found.at[i].best = (struct tune_point){0};
         from[i] = repeated ? kernel_of(s, &s->found.at[i])->measures.len : 0;
         any |= !tune_is_auto(&s->found.at[i].best);
     }
@@ -244,7 +245,7 @@ static bool decide(struct tune_session *s)
     for (size_t i = 0; i < s->found.len; i++) {
         struct tune_found *f = &s->found.at[i];
 
-        if (!compare(s, f, repeated && any ? from[i] : 0) && !f->is_pinned)
+        if (!is_better(s, f, repeated && any ? from[i] : 0) && !f->is_pinned)
             f->best = (struct tune_point){0};
         if (tune_is_auto(&f->best))
             f->after = f->before;
@@ -254,20 +255,18 @@ static bool decide(struct tune_session *s)
 
 int tune_session_run(struct tune_session *s)
 {
-    struct tune_base none;
+    static const struct tune_base none;
     enum hd_status status = tune_base_read(s->args->file, &s->base);
     bool good = status == HD_OK || status == HD_NOT_FOUND;
 
     if (status != HD_OK)
         tune_base_init(&s->base);
-    tune_base_init(&none);
     if (!good)
         cli_error("%s", hd_error_message());
     cli_progress("run 1: which kernels there are");
     good = good && tune_run_prepare(s) && tune_run(s, &none) && find_kernels(s) && search(s) &&
            decide(s);
     cli_progress_end();
-    tune_base_fini(&none);
     return good && tune_show(s) ? CLI_OK : CLI_FAILED;
 }
 
@@ -289,9 +288,8 @@ bool tune_session_replay(struct tune_session *s)
         struct tune_found *f = &s->found.at[i];
 
         f->is_pinned = false;
-        f->is_over =
-            !args->strategy->next(kernel_of(s, f), &args->goal, &f->best, &f->points);
-        (void)compare(s, f, 0);
+        f->is_over = !args->strategy->next(kernel_of(s, f), &args->goal, &f->best, &f->points);
+        (void)is_better(s, f, 0);
     }
     return true;
 }
@@ -299,6 +297,6 @@ bool tune_session_replay(struct tune_session *s)
 void tune_session_fini(struct tune_session *s)
 {
     tune_base_fini(&s->base);
-    tune_base_fini(&s->told);
+    tune_base_fini(&s->measured);
     hd_vec_fini(&s->found);
 }

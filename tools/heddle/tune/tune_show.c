@@ -1,4 +1,5 @@
 /* See tune_tool.h. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,14 +12,8 @@
 static const struct tune_kernel *kernel_of(const struct tune_session *s,
                                            const struct tune_found *found)
 {
+    assert(found->kernel < s->base.kernels.len);
     return &s->base.kernels.at[found->kernel];
-}
-
-static const char *point_text(const struct tune_point *point, struct hd_buf *buf)
-{
-    hd_buf_clear(buf);
-    tune_point_print(point, buf);
-    return buf->ptr ? buf->ptr : "";
 }
 
 /* ---- what is behind a choice */
@@ -55,8 +50,9 @@ static void show_json(const struct tune_session *s)
         hd_json_str(&j, "hash", hash);
         hd_json_str(&j, "state", state_of(s, f));
         hd_json_u64(&j, "points", f->points);
-        hd_json_str(&j, f->is_over || !s->args->replay ? "chosen" : "next",
-                    point_text(&f->best, &text));
+        hd_buf_clear(&text);
+        tune_point_print(&f->best, &text);
+        hd_json_str(&j, f->is_over || !s->args->replay ? "chosen" : "next", text.ptr);
         if (f->has_costs) {
             hd_json_u64(&j, "before", f->before);
             hd_json_u64(&j, "after", f->after);
@@ -72,10 +68,10 @@ static void show_json(const struct tune_session *s)
 static void show_row(const struct tune_session *s, const struct tune_found *f, struct hd_buf *text)
 {
     const struct tune_kernel *k = kernel_of(s, f);
-    bool told = f->has_costs && f->after;
+    bool is_known = f->has_costs && f->after;
 
     printf("%6u  ", f->points);
-    if (told)
+    if (is_known)
         printf("%14" PRIu64 "  %14" PRIu64 "  %6.3f", f->before, f->after,
                (double)f->before / (double)f->after);
     else
@@ -103,6 +99,7 @@ static void show_table(const struct tune_session *s)
         after += f->has_costs ? f->after : 0;
         any |= !tune_is_auto(&f->best);
     }
+    assert(!after || before);
     if (after)
         printf("%6s  %14" PRIu64 "  %14" PRIu64 "  %6.3f  all, in %s\n", "", before, after,
                (double)before / (double)after, s->evaluator->unit);

@@ -34,6 +34,9 @@ struct tune_found {
     unsigned points;
     struct tune_point best;
     uint64_t before, after; /* costs; has_costs */
+    /* Runs with the choice, each behind one without; of these, where it was better. */
+    unsigned pairs, better;
+    uint64_t last; /* the cost without it */
 };
 
 struct tune_session {
@@ -41,8 +44,8 @@ struct tune_session {
     const char *folder; /* for what lives as long as the session */
     const char *path;   /* of the program */
     const struct tune_evaluator_info *evaluator;
-    struct tune_base base; /* what the file has, and what was measured */
-    struct tune_base told; /* by the last run */
+    struct tune_base base;     /* what the file has, and what was measured */
+    struct tune_base measured; /* by the last run */
     HD_VEC(struct tune_found) found;
     unsigned runs;
     double seconds; /* of all runs */

@@ -7,12 +7,12 @@
 #include "base/mem.h"
 #include "dev/cpu/cpu.h"
 #include "dev/cpu/device.h"
-#include "tune/tune.h"
 #include "dev/cpu/fault/fault.h"
 #include "dev/cpu/kernel.h"
 #include "dev/cpu/native.h"
 #include "dev/cpu/sample.h"
 #include "dev/cpu/watch.h"
+#include "tune/tune.h"
 
 static void device_destroy(struct hal_device *base)
 {

@@ -208,6 +208,7 @@ enum hd_status tune_evaluator_find(const char *name, enum tune_evaluator *out_ev
     for (unsigned i = 0; i < TUNE_EVALUATORS; i++) {
         if (!strcmp(evaluators[i].name, name)) {
             *out_evaluator = (enum tune_evaluator)i;
+            hd_buf_fini(&names);
             return HD_OK;
         }
         hd_buf_printf(&names, "%s%s", i ? ", " : "", evaluators[i].name);

@@ -195,6 +195,7 @@ enum hd_status tune_strategy_find(const char *name, const struct tune_strategy *
     for (size_t i = 0; i < HD_COUNT_OF(strategies); i++) {
         if (!strcmp(strategies[i].name, name)) {
             *out_strategy = &strategies[i];
+            hd_buf_fini(&names);
             return HD_OK;
         }
         hd_buf_printf(&names, "%s%s", i ? ", " : "", strategies[i].name);

@@ -43,6 +43,22 @@ struct compile_options {
 #undef X
 };
 
+/* ---- link-time optimisation of texts */
+
+struct obj_used;
+struct obj_removed;
+
+/*
+ * The texts without what neither the host uses nor a kernel reaches, into out_texts[count], empty
+ * buffers: a text of which nothing is left has none, one that keeps everything stays as it is.
+ * Sound with any use of addresses: a name that code or an initial value mentions is used. Modules
+ * without a kernel among them are a library and stay whole, and so does a text whose debug
+ * information names its code. HD_BAD_PTX, HD_NO_MEMORY.
+ */
+enum hd_status compile_reduce(const struct compile_unit *units, size_t count,
+                              const struct obj_used *used, struct hd_buf *out_texts,
+                              struct obj_removed *out_counts) HD_MUST_CHECK;
+
 struct compile_program;
 
 /* Parses and checks a unit that is to be linked later. HD_BAD_PTX, HD_NO_IMAGE, HD_NO_MEMORY. */

@@ -326,6 +326,7 @@ struct ir_func {
     struct ir_var *last_var;
     uint32_t nregs; /* NOTEs with a source name PTX registers below this */
     struct ir_func *next;
+    uint32_t unit; /* which of the linked PTX modules its body is in */
 };
 
 /* A place in a variable's initial image that holds an address. */
@@ -402,6 +403,7 @@ struct ir_module {
     bool runs_apart;       /* warps run one by one, in any order: IR_PROBE_APART */
     bool has_probes;       /* ir/probe.h */
     bool has_counts;       /* some of them count: ir/count.h */
+    bool keeps_units;      /* functions of one unit are not inlined into those of another */
     struct ir_func *funcs; /* in source order */
     struct ir_func *last_func;
     struct ir_var *vars; /* module scope */

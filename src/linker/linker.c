@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/vec.h"
 #include "compile.h"
 #include "obj/linked.h"
 #include "obj/object.h"
@@ -108,8 +109,63 @@ static enum hd_status program_make(const struct obj_ptx_list *list, unsigned cc,
     return status;
 }
 
-enum hd_status linker_image(const struct obj_ptx_list *list, unsigned cc, struct hd_buf *out_image,
-                            struct hd_buf *out_missing)
+/* The list with other texts, which are the buffers'; modules of which nothing is left are not in
+ * it. */
+static enum hd_status image_reduce(const struct obj_ptx_list *list, const struct obj_used *used,
+                                   struct obj_removed *removed, struct hd_buf *texts,
+                                   struct obj_ptx_list *out)
+{
+    struct compile_unit *units = hd_alloc_array(list->len, sizeof(*units));
+    enum hd_status status;
+
+    if (!units || !hd_vec_reserve(out, list->len)) {
+        hd_free(units);
+        return hd_error(HD_NO_MEMORY, "link");
+    }
+    for (size_t i = 0; i < list->len; i++)
+        units[i] = unit_of(&list->at[i]);
+    status = compile_reduce(units, list->len, used, texts, removed);
+    hd_free(units);
+    for (size_t i = 0; status == HD_OK && i < list->len; i++) {
+        if (!texts[i].len)
+            continue;
+        out->at[out->len] = list->at[i];
+        out->at[out->len].text = texts[i].ptr;
+        out->at[out->len++].len = texts[i].len;
+    }
+    return status;
+}
+
+static enum hd_status image_write_reduced(const struct obj_ptx_list *list, unsigned sm,
+                                          const struct obj_used *used,
+                                          struct obj_removed *out_removed, struct hd_buf *out_image)
+{
+    struct hd_buf *texts = hd_alloc_array(list->len, sizeof(*texts));
+    struct obj_removed removed = {0};
+    struct obj_ptx_list reduced = {0};
+    enum hd_status status;
+
+    if (!texts)
+        return hd_error(HD_NO_MEMORY, "link");
+    for (size_t i = 0; i < list->len; i++)
+        hd_buf_init(&texts[i]);
+    status = image_reduce(list, used, &removed, texts, &reduced);
+    if (status == HD_OK && !reduced.len)
+        status = hd_error(HD_NOT_FOUND, "none of the kernels that are said to be used is there");
+    if (status == HD_OK)
+        status = obj_linked_write(&reduced, sm, out_image);
+    if (out_removed)
+        *out_removed = removed;
+    for (size_t i = 0; i < list->len; i++)
+        hd_buf_fini(&texts[i]);
+    hd_free(texts);
+    hd_vec_fini(&reduced);
+    return status;
+}
+
+enum hd_status linker_image(const struct obj_ptx_list *list, unsigned cc,
+                            const struct obj_used *used, struct obj_removed *out_removed,
+                            struct hd_buf *out_image, struct hd_buf *out_missing)
 {
     struct compile_program *program;
     enum hd_status status;
@@ -120,6 +176,9 @@ enum hd_status linker_image(const struct obj_ptx_list *list, unsigned cc, struct
     if (compile_program_undefined(program, out_missing))
         status = hd_error(HD_UNRESOLVED, "%s",
                           out_missing->ptr ? out_missing->ptr : "undefined references");
+    else if (used)
+        status = image_write_reduced(list, compile_program_decls(program)->sm, used, out_removed,
+                                     out_image);
     else
         status = obj_linked_write(list, compile_program_decls(program)->sm, out_image);
     compile_program_destroy(program);

@@ -4,7 +4,8 @@
  *
  * linker_read() reads, parses and checks one input; linker_image() decides which definition of each
  * name counts, says what is missing, and makes the image (obj/linked.h). The image holds the
- * modules themselves, so whatever loads it inlines across them.
+ * modules themselves, so whatever loads it inlines across them; with link-time optimisation only
+ * what the host or a kernel of it can use.
  *
  * Owner: the caller, of lists and buffers. Threads: no state.
  */
@@ -13,6 +14,7 @@
 
 #include "base/str.h"
 #include "obj/fatbin.h"
+#include "obj/linked.h"
 
 enum linker_input {
     LINKER_CUBIN,
@@ -35,10 +37,13 @@ enum linker_input linker_input_detect(const void *bytes, size_t size_B);
 enum hd_status linker_read(enum linker_input kind, const void *bytes, size_t size_B,
                            const char *name, unsigned cc, struct obj_ptx_list *list) HD_MUST_CHECK;
 /*
- * Appends the image to an empty buffer. HD_BAD_PTX (defined twice); HD_UNRESOLVED: out_missing gets
+ * Appends the image to an empty buffer. `used` (NULL: no link-time optimisation) says what the host
+ * uses: all else that no kernel reaches is left out, out_removed (may be NULL) says how much.
+ * HD_BAD_PTX (defined twice); HD_NOT_FOUND: `used` leaves nothing; HD_UNRESOLVED: out_missing gets
  * a line for each undefined name.
  */
-enum hd_status linker_image(const struct obj_ptx_list *list, unsigned cc, struct hd_buf *out_image,
-                            struct hd_buf *out_missing) HD_MUST_CHECK;
+enum hd_status linker_image(const struct obj_ptx_list *list, unsigned cc,
+                            const struct obj_used *used, struct obj_removed *out_removed,
+                            struct hd_buf *out_image, struct hd_buf *out_missing) HD_MUST_CHECK;
 
 #endif

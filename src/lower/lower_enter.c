@@ -41,6 +41,7 @@ struct ir_func *lower_enter_func(struct lower_job *job, const struct ir_func *de
     ir_func_set_index(func, decl->index);
     func->is_kernel = decl->is_kernel;
     func->noreturn = decl->noreturn;
+    func->unit = decl->unit;
     func->linkage = decl->linkage;
     func->address_taken = decl->address_taken;
     memcpy(func->maxntid, decl->maxntid, sizeof(func->maxntid));

@@ -14,6 +14,7 @@
 struct linker {
     struct lower_program *program;
     const struct ptx_module *ptx;
+    uint32_t unit; /* its number */
 };
 
 static enum ir_linkage link_linkage_of(unsigned ptx)
@@ -327,8 +328,10 @@ static enum hd_status link_func_declare(struct linker *l, const struct ptx_func 
                 "%.*s:%u:%u: second definition of function %.*s, the first is in %.*s:%u",
                 HD_STR_ARG(l->ptx->name), p->sym.srcloc.line, p->sym.srcloc.col,
                 HD_STR_ARG(p->sym.name), HD_STR_ARG(body->module->name), other->sym.srcloc.line);
-        if (mine)
+        if (mine) {
             *body = (struct lower_body){.decl = body->decl, .ptx = p, .module = l->ptx};
+            ir->unit = l->unit;
+        }
     }
     for (const struct ptx_var *v = p->vars; v; v = v->next)
         HD_TRY(link_var_declare(l, v, p));
@@ -377,13 +380,13 @@ static enum hd_status link_all(struct lower_program *p, const struct ptx_module 
                                size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        struct linker l = {p, modules[i]};
+        struct linker l = {p, modules[i], (uint32_t)i};
         p->decls->sm = HD_MAX(p->decls->sm, modules[i]->arch);
         p->decls->debug |= modules[i]->debug;
         HD_TRY(link_declare_all(&l));
     }
     for (size_t i = 0; i < count; i++) {
-        struct linker l = {p, modules[i]};
+        struct linker l = {p, modules[i], (uint32_t)i};
         for (const struct ptx_var *v = l.ptx->vars; v; v = v->next)
             HD_TRY(link_var_init(&l, v));
         for (const struct ptx_func *k = l.ptx->funcs; k; k = k->next_func)

@@ -21,6 +21,28 @@
 #define OBJ_CC_OF_LINKED   UINT32_MAX
 #define OBJ_LINKED_MACHINE 190 /* NVIDIA's, which programs look at */
 
+/* ---- what link-time optimisation may take out of an image */
+
+/* Patterns: `*` is any text, and anything may be before and behind. */
+struct obj_names {
+    const char *const *at;
+    size_t count;
+};
+
+/* What the host uses of a program that nothing else is linked to. */
+struct obj_used {
+    struct obj_names kernels;   /* none: all */
+    struct obj_names variables; /* beyond what code names */
+    bool drops_variables;       /* the host uses no others */
+};
+
+/* How many definitions went away. */
+struct obj_removed {
+    unsigned kernels, functions, variables;
+};
+
+/* ---- images */
+
 /* Appends the image to an empty buffer. HD_NO_MEMORY. */
 enum hd_status obj_linked_write(const struct obj_ptx_list *list, unsigned arch, struct hd_buf *out)
     HD_MUST_CHECK;

@@ -2,7 +2,8 @@
  * requires: compacted. keeps: nothing of the cfg. breaks: dominance, liveness, shapes.
  *
  * Bottom-up over the call graph: a callee is complete before it is copied. Calls that close a cycle
- * stay, and so do calls that would make a function larger than INLINE_MAX.
+ * stay, and so do calls that would make a function larger than INLINE_MAX, and those across units
+ * of a module that keeps its units.
  */
 #include "opt/passes.h"
 
@@ -269,6 +270,8 @@ static bool inline_worth_it(struct inliner *in, const struct node *caller,
     const struct node *callee = inline_node_of(in, call->callee);
 
     if (call->callee->is_declaration || !call->callee->nblocks || callee->state != 2)
+        return false;
+    if (in->module->keeps_units && callee->func->unit != caller->func->unit)
         return false;
     if (callee->size > INLINE_LARGE && callee->calls > 1)
         return false;

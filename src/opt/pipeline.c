@@ -106,9 +106,12 @@ static bool is_generators(struct hd_str name)
     return false;
 }
 
+/* Not a pass of its own: what ir_lower_inline does across the modules that were linked. */
+#define INLINE_UNITS "ir_opt_inline_units"
+
 static bool is_optional(struct hd_str name)
 {
-    if (is_generators(name))
+    if (is_generators(name) || hd_str_is(name, INLINE_UNITS))
         return true;
     for (size_t i = 0; i < OPT_PASS_COUNT; i++)
         if (hd_str_is(name, passes[i].name))
@@ -263,6 +266,7 @@ enum hd_status opt_run(struct ir_module *module, const struct opt_options *optio
     assert(options->target < OPT_TARGET_COUNT);
     HD_TRY(hd_arena_status(&module->arena));
     HD_TRY(check_skip_list(r.skip));
+    module->keeps_units = hd_str_lists(r.skip, INLINE_UNITS);
     compact_all(module);
     if (options->only) {
         HD_TRY(run_only(&r));

@@ -284,6 +284,134 @@ static void test_bad_input(void)
     eq_u64((uintptr_t)l.values[1], strlen(l.error) + 1, "its log's size");
 }
 
+/* ---- link-time optimisation */
+
+/* What is used and what is not, in two modules; `dead` calls what only it needs. */
+static const char lto_main[] =
+    HEAD ".extern .func (.param .b32 r) live (.param .b32 x);\n"
+         ".extern .func (.param .b32 r) dead_too (.param .b32 x);\n"
+         ".extern .global .align 8 .u64 handlers[1];\n"
+         ".visible .global .align 4 .u32 unnamed = 5;\n"
+         ".visible .global .align 4 .u32 host_only = 6;\n"
+         ".visible .func (.param .b32 r) dead (.param .b32 x)\n{ .reg .b32 v;\n"
+         "  { .param .b32 a; .param .b32 q; st.param.b32 [a], 1; call (q), dead_too, (a);\n"
+         "    ld.param.b32 v, [q]; } st.param.b32 [r], v; ret; }\n"
+         ".visible .entry run_lto(.param .u64 out)\n{ .reg .b32 v<3>; .reg .b64 o, f;\n"
+         "  ld.param.u64 o, [out];\n"
+         "  { .param .b32 a; .param .b32 r; st.param.b32 [a], 20; call (r), live, (a);\n"
+         "    ld.param.b32 v0, [r]; }\n"
+         "  ld.global.u64 f, [handlers];\n"
+         "  { .param .b32 a; .param .b32 r; st.param.b32 [a], v0;\n"
+         "    P: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
+         "    call (r), f, (a), P; ld.param.b32 v1, [r]; }\n"
+         "  st.global.u32 [o], v1; ret; }\n"
+         ".visible .entry other_kernel() { ret; }\n";
+static const char lto_other[] =
+    HEAD ".global .align 4 .u32 base = 100;\n"
+         ".func (.param .b32 r) by_address (.param .b32 x)\n{ .reg .b32 v; ld.param.b32 v, [x];\n"
+         "  add.u32 v, v, 1; st.param.b32 [r], v; ret; }\n"
+         ".visible .global .align 8 .u64 handlers[1] = {by_address};\n"
+         ".visible .func (.param .b32 r) live (.param .b32 x)\n{ .reg .b32 v, w;\n"
+         "  ld.param.b32 v, [x]; ld.global.u32 w, [base]; add.u32 v, v, w; st.param.b32 [r], v;\n"
+         "  ret; }\n"
+         ".visible .func (.param .b32 r) dead_too (.param .b32 x)\n{ .reg .b32 v;\n"
+         "  ld.param.b32 v, [x]; add.u32 v, v, 9; st.param.b32 [r], v; ret; }\n";
+
+static bool image_has(const void *image, size_t size_B, const char *text)
+{
+    return memmem(image, size_B, text, strlen(text)) != NULL;
+}
+
+/* The image of both, linked with these options; the link keeps it. */
+static CUlinkState lto_link(unsigned count, CUjit_option *options, void **values, void **out_image,
+                            size_t *out_B)
+{
+    CUlinkState link;
+
+    success(cuLinkCreate_v2(count, options, values, &link), "create");
+    success(add_ptx(link, lto_main, "main"), "main");
+    success(add_ptx(link, lto_other, "other"), "other");
+    success(cuLinkComplete(link, out_image, out_B), "complete");
+    return link;
+}
+
+static void lto_run(const void *image)
+{
+    CUmodule module;
+    CUfunction func;
+    CUdeviceptr out;
+    uint32_t got = 0;
+    void *params[] = {&out};
+
+    success(cuModuleLoadData(&module, image), "load");
+    success(cuModuleGetFunction(&func, module, "run_lto"), "kernel");
+    success(cuMemAlloc_v2(&out, sizeof(got)), "memory");
+    success(cuLaunchKernel(func, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL), "launch");
+    success(cuMemcpyDtoH_v2(&got, out, sizeof(got)), "result");
+    eq_u64(got, 121, "calls, by name and by address, and initial values");
+    success(cuMemFree_v2(out), "free");
+    success(cuModuleUnload(module), "unload");
+}
+
+static void test_lto(void)
+{
+    char kernel[] = "n_lto", variable[] = "host*ly";
+    char *kernels[] = {kernel}, *variables[] = {variable};
+    CUjit_option options[] = {CU_JIT_LTO,
+                              CU_JIT_OPTIMIZE_UNUSED_DEVICE_VARIABLES,
+                              CU_JIT_REFERENCED_KERNEL_NAMES,
+                              CU_JIT_REFERENCED_KERNEL_COUNT,
+                              CU_JIT_REFERENCED_VARIABLE_NAMES,
+                              CU_JIT_REFERENCED_VARIABLE_COUNT};
+    void *values[] = {(void *)1, (void *)1, kernels, (void *)1, variables, (void *)1};
+    size_t plain_B, lto_B, least_B;
+    CUlinkState link;
+    void *image;
+
+    link = lto_link(0, NULL, NULL, &image, &plain_B);
+    ok(image_has(image, plain_B, "dead_too") && image_has(image, plain_B, "unnamed"),
+       "without LTO everything is there");
+    lto_run(image);
+    success(cuLinkDestroy(link), "destroy");
+
+    link = lto_link(1, options, values, &image, &lto_B);
+    ok(lto_B < plain_B, "with LTO the image is smaller: %zu of %zu bytes", lto_B, plain_B);
+    ok(!image_has(image, lto_B, "dead"), "functions that no kernel reaches are gone");
+    ok(image_has(image, lto_B, "by_address"), "those whose address is taken are not");
+    ok(image_has(image, lto_B, "unnamed") && image_has(image, lto_B, "other_kernel"),
+       "nor variables and kernels, which the host may use");
+    lto_run(image);
+    success(cuLinkDestroy(link), "destroy");
+
+    link = lto_link(6, options, values, &image, &least_B);
+    memset(kernel, 'x', sizeof(kernel) - 1);
+    ok(!image_has(image, least_B, "other_kernel") && image_has(image, least_B, "run_lto"),
+       "the kernels that are named");
+    ok(!image_has(image, least_B, "unnamed") && image_has(image, least_B, "host_only") &&
+           image_has(image, least_B, "base"),
+       "the variables that are named or used");
+    lto_run(image);
+    success(cuLinkDestroy(link), "destroy");
+
+    values[0] = NULL;
+    link = lto_link(6, options, values, &image, &least_B);
+    eq_u64(least_B, plain_B, "CU_JIT_LTO 0: the others mean nothing");
+    success(cuLinkDestroy(link), "destroy");
+
+    values[0] = (void *)1;
+    memset(variable, 'x', sizeof(variable) - 1);
+    success(cuLinkCreate_v2(6, options, values, &link), "names that are not there");
+    success(add_ptx(link, lto_main, "main"), "main");
+    success(add_ptx(link, lto_other, "other"), "other");
+    eq_u64(cuLinkComplete(link, &image, &least_B), CUDA_ERROR_NOT_FOUND, "leaves nothing");
+    success(cuLinkDestroy(link), "destroy");
+    values[2] = NULL;
+    eq_u64(cuLinkCreate_v2(6, options, values, &link), CUDA_ERROR_INVALID_VALUE, "no names");
+    kernels[0] = NULL;
+    values[2] = kernels;
+    eq_u64(cuLinkCreate_v2(6, options, values, &link), CUDA_ERROR_INVALID_VALUE, "a null name");
+}
+
 int main(void)
 {
     CUcontext ctx;
@@ -295,6 +423,7 @@ int main(void)
     test_undefined();
     test_twice_defined();
     test_bad_input();
+    test_lto();
     success(cuDevicePrimaryCtxRelease_v2(0), "release");
     return done();
 }

@@ -111,10 +111,58 @@ static void *test_link(size_t *out_B)
     error_has(link, "there is no linked PTX without -lto -ptx");
     eq_u64(nvJitLinkGetLinkedLTOIRSize(link, out_B), NVJITLINK_ERROR_INVALID_INPUT, "no LTO-IR");
     eq_u64(nvJitLinkGetLinkedLTOIR(link, cubin), NVJITLINK_ERROR_INVALID_INPUT, "none at all");
-    error_has(link, "linked LTO-IR is not implemented");
+    error_has(link, "there is no linked LTO-IR without -lto");
     eq_u64(nvJitLinkGetLinkedCubinSize(link, out_B), 0, "the size again");
     destroy(link);
     return cubin;
+}
+
+/* Linked LTO-IR is everything, to be linked again; the cubin is what is used. */
+static void test_ltoir(void)
+{
+    static const char library[] = HEAD
+        ".visible .global .align 4 .u32 spare = 1;\n"
+        ".visible .func (.param .b32 r) thrice (.param .b32 x)\n"
+        "{ .reg .b32 v; ld.param.b32 v, [x]; mul.lo.u32 v, v, 3; st.param.b32 [r], v; ret; }\n";
+    const char *options[] = {"-arch=sm_90",
+                             "-lto",
+                             "-verbose",
+                             "-kernels-used=run,x",
+                             "-variables-used=none",
+                             "-optimize-unused-variables"};
+    nvJitLinkHandle link = create(0, 6, options);
+    size_t cubin_B = 0, ltoir_B = 0, size = 0;
+
+    eq_u64(add(link, NVJITLINK_INPUT_PTX, main_ptx, "main.ptx"), 0, "main");
+    eq_u64(add(link, NVJITLINK_INPUT_PTX, other_ptx, "other.ptx"), 0, "other");
+    eq_u64(add(link, NVJITLINK_INPUT_PTX, library, "library.ptx"), 0, "what nobody needs");
+    eq_u64(nvJitLinkGetLinkedLTOIRSize(link, &ltoir_B), NVJITLINK_ERROR_INTERNAL, "not complete");
+    eq_u64(nvJitLinkComplete(link), 0, "complete");
+    void *cubin = cubin_of(link, &cubin_B);
+    eq_u64(nvJitLinkGetLinkedLTOIRSize(link, &ltoir_B), 0, "size of the LTO-IR");
+    ok(ltoir_B > cubin_B, "it is more than the cubin: %zu and %zu bytes", ltoir_B, cubin_B);
+    void *ltoir = malloc(ltoir_B + 1);
+    eq_u64(nvJitLinkGetLinkedLTOIR(link, ltoir), 0, "LTO-IR");
+    ok(memmem(ltoir, ltoir_B, "thrice", 6) && !memmem(cubin, cubin_B, "thrice", 6),
+       "the function is in the LTO-IR only");
+    ok(memmem(ltoir, ltoir_B, "spare", 5) && !memmem(cubin, cubin_B, "spare", 5), "the variable");
+    eq_u64(nvJitLinkGetInfoLogSize(link, &size), 0, "size of the info log");
+    char *log = malloc(size + 1);
+    eq_u64(nvJitLinkGetInfoLog(link, log), 0, "info log");
+    if (!ok(strstr(log, "removed 0 kernels, 1 functions, 1 variables") != NULL, "says so"))
+        diag("%s", log);
+    run(cubin);
+    free(log);
+    free(cubin);
+    destroy(link);
+    link = create(0, 2, options);
+    eq_u64(nvJitLinkAddData(link, NVJITLINK_INPUT_LTOIR, ltoir, ltoir_B, "again"), 0, "again");
+    eq_u64(nvJitLinkComplete(link), 0, "complete");
+    cubin = cubin_of(link, &cubin_B);
+    run(cubin);
+    free(cubin);
+    free(ltoir);
+    destroy(link);
 }
 
 /* What was linked is an input, as cubin and as LTO-IR. */
@@ -407,6 +455,7 @@ int main(void)
     cuInit(0);
     eq_u64(cuCtxCreate_v2(&ctx, 0, 0), CUDA_SUCCESS, "context");
     void *cubin = test_link(&cubin_B);
+    test_ltoir();
     test_again(cubin, cubin_B);
     test_ptx(kernel_ptx);
     test_ptx_of_many(cubin, cubin_B);

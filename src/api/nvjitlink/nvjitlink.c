@@ -28,6 +28,7 @@ nvJitLinkResult jl_Create(nvJitLinkHandle *handle, uint32_t count, const char **
     if (!link)
         return NVJITLINK_ERROR_INTERNAL;
     hd_buf_init(&link->image);
+    hd_buf_init(&link->ltoir);
     hd_buf_init(&link->ptx);
     hd_buf_init(&link->error);
     hd_buf_init(&link->info);
@@ -38,12 +39,22 @@ nvJitLinkResult jl_Create(nvJitLinkHandle *handle, uint32_t count, const char **
     return result;
 }
 
+static void nvjitlink_names_fini(jl_names *names)
+{
+    for (size_t i = 0; i < names->len; i++)
+        hd_free(names->at[i]);
+    hd_vec_fini(names);
+}
+
 nvJitLinkResult jl_Destroy(nvJitLinkHandle *handle)
 {
     if (!handle || !*handle)
         return NVJITLINK_ERROR_NULL_INPUT;
     obj_ptx_list_fini(&(*handle)->inputs);
+    nvjitlink_names_fini(&(*handle)->options.kernels);
+    nvjitlink_names_fini(&(*handle)->options.variables);
     hd_buf_fini(&(*handle)->image);
+    hd_buf_fini(&(*handle)->ltoir);
     hd_buf_fini(&(*handle)->ptx);
     hd_buf_fini(&(*handle)->error);
     hd_buf_fini(&(*handle)->info);
@@ -261,19 +272,34 @@ static nvJitLinkResult nvjitlink_image_make(struct nvJitLink *link)
     struct obj_ptx nothing = {.text = empty, .len = strlen(empty), .arch = 50, .options = none};
     struct obj_ptx_list of_nothing = {.at = &nothing, .len = 1, .cap = 1};
     const struct obj_ptx_list *what = link->inputs.len ? &link->inputs : &of_nothing;
+    const struct jl_options *options = &link->options;
+    const struct obj_used used = {
+        .kernels = {(const char *const *)options->kernels.at, options->kernels.len},
+        .variables = {(const char *const *)options->variables.at, options->variables.len},
+        .drops_variables = options->drops_variables,
+    };
+    struct obj_removed removed = {0};
     struct hd_buf missing;
     nvJitLinkResult result = NVJITLINK_SUCCESS;
 
     nothing.source = none;
     hd_buf_init(&missing);
-    if (linker_image(what, link->options.cc, &link->image, &missing) != HD_OK) {
+    if ((options->lto && link->inputs.len &&
+         linker_image(what, options->cc, NULL, NULL, &link->ltoir, &missing) != HD_OK) ||
+        linker_image(what, options->cc, options->lto && link->inputs.len ? &used : NULL, &removed,
+                     &link->image, &missing) != HD_OK) {
         result = NVJITLINK_ERROR_INTERNAL;
         if (missing.len)
             hd_buf_puts(&link->error, missing.ptr);
         else
             jl_fail(link, result, "error   : %s", hd_error_message());
         hd_buf_clear(&link->image);
+        hd_buf_clear(&link->ltoir);
     }
+    if (result == NVJITLINK_SUCCESS && options->lto && options->verbose)
+        hd_buf_printf(&link->info,
+                      "info    : removed %u kernels, %u functions, %u variables that are unused\n",
+                      removed.kernels, removed.functions, removed.variables);
     hd_buf_fini(&missing);
     return result;
 }
@@ -387,20 +413,30 @@ nvJitLinkResult jl_GetLinkedPtx(nvJitLinkHandle handle, char *out_ptx)
 
 static nvJitLinkResult nvjitlink_ltoir_get(struct nvJitLink *link, const void *out)
 {
-    if (!link || !out)
-        return NVJITLINK_ERROR_NULL_INPUT;
-    return jl_fail(link, NVJITLINK_ERROR_INVALID_INPUT,
-                   "linked LTO-IR is not implemented: link to a cubin");
+    nvJitLinkResult result = nvjitlink_image_get(link, out);
+
+    if (result == NVJITLINK_SUCCESS && !link->options.lto)
+        return jl_fail(link, NVJITLINK_ERROR_INVALID_INPUT,
+                       "there is no linked LTO-IR without -lto");
+    return result;
 }
 
 nvJitLinkResult jl_GetLinkedLTOIRSize(nvJitLinkHandle handle, size_t *out_size)
 {
-    return nvjitlink_ltoir_get(handle, out_size);
+    nvJitLinkResult result = nvjitlink_ltoir_get(handle, out_size);
+
+    if (result == NVJITLINK_SUCCESS)
+        *out_size = handle->ltoir.len;
+    return result;
 }
 
 nvJitLinkResult jl_GetLinkedLTOIR(nvJitLinkHandle handle, void *out_ltoir)
 {
-    return nvjitlink_ltoir_get(handle, out_ltoir);
+    nvJitLinkResult result = nvjitlink_ltoir_get(handle, out_ltoir);
+
+    if (result == NVJITLINK_SUCCESS && handle->ltoir.len)
+        memcpy(out_ltoir, handle->ltoir.ptr, handle->ltoir.len);
+    return result;
 }
 
 /* ---- logs: with their NUL, or empty */

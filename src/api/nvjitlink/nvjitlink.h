@@ -8,20 +8,26 @@
 #define HD_API_NVJITLINK_NVJITLINK_H
 
 #include "base/str.h"
+#include "base/vec.h"
 #include "nvJitLink.h"
 #include "obj/fatbin.h"
+
+typedef HD_VEC(char *) jl_names;
 
 struct jl_options {
     unsigned cc; /* 0: none was given */
     bool lto, ptx, time, verbose;
+    bool drops_variables;        /* -optimize-unused-variables */
+    jl_names kernels, variables; /* -kernels-used=, -variables-used= */
 };
 
 struct nvJitLink {
     struct jl_options options;
     bool refused; /* by nvJitLinkCreate(): nothing can be linked */
     struct obj_ptx_list inputs;
-    bool only_ltoir;          /* so are all inputs */
-    struct hd_buf image, ptx; /* once it is complete; ptx with its NUL */
+    bool only_ltoir; /* so are all inputs */
+    /* Once it is complete; ptx with its NUL, ltoir with -lto: everything, to be linked again. */
+    struct hd_buf image, ltoir, ptx;
     bool complete;
     struct hd_buf error, info;
 };

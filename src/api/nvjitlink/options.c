@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/nvjitlink/nvjitlink.h"
+#include "base/mem.h"
 
 enum { ARCH_OLDEST = 50, ARCH_NEWEST = 121 };
 
@@ -15,7 +16,7 @@ enum form {
 };
 
 /* What has no row's effect is a hint to an optimiser or to a debugger's tables. */
-enum effect { HINT, LTO, PTX, TIME, VERBOSE };
+enum effect { HINT, LTO, PTX, TIME, VERBOSE, KERNELS, VARIABLES, UNUSED };
 
 static const struct row {
     const char *name;
@@ -38,9 +39,9 @@ static const struct row {
     {"-fma=", TRUTH, 0, HINT},
     {"-fast-math", PLAIN, 0, HINT},
     {"-use_fast_math", PLAIN, 0, HINT},
-    {"-kernels-used=", TEXT, 0, HINT},
-    {"-variables-used=", TEXT, 0, HINT},
-    {"-optimize-unused-variables", PLAIN, 0, HINT},
+    {"-kernels-used=", TEXT, 0, KERNELS},
+    {"-variables-used=", TEXT, 0, VARIABLES},
+    {"-optimize-unused-variables", PLAIN, 0, UNUSED},
     {"-Xptxas=", TEXT, 0, HINT},
     {"-Xnvvm=", TEXT, 0, HINT},
     {"-split-compile=", NUMBER, 65535, HINT},
@@ -91,6 +92,24 @@ static bool is_truth(const char *text)
     return false;
 }
 
+/* A comma list. */
+static bool names_add(jl_names *names, const char *text)
+{
+    while (*text) {
+        size_t n = strcspn(text, ",");
+        char *name = hd_alloc(n + 1);
+
+        if (!name || !hd_vec_push(names, name)) {
+            hd_free(name);
+            return false;
+        }
+        memcpy(name, text, n);
+        name[n] = '\0';
+        text += n + (text[n] == ',');
+    }
+    return true;
+}
+
 static nvJitLinkResult option_read(struct nvJitLink *link, const char *text)
 {
     for (size_t i = 0; i < HD_COUNT_OF(rows); i++) {
@@ -119,6 +138,10 @@ static nvJitLinkResult option_read(struct nvJitLink *link, const char *text)
         link->options.ptx |= row->effect == PTX;
         link->options.time |= row->effect == TIME;
         link->options.verbose |= row->effect == VERBOSE;
+        link->options.drops_variables |= row->effect == UNUSED;
+        if ((row->effect == KERNELS && !names_add(&link->options.kernels, value)) ||
+            (row->effect == VARIABLES && !names_add(&link->options.variables, value)))
+            return jl_fail(link, NVJITLINK_ERROR_INTERNAL, "out of memory");
         return NVJITLINK_SUCCESS;
     }
     return jl_fail(link, NVJITLINK_ERROR_UNRECOGNIZED_OPTION, "unrecognized option: %s", text);

@@ -91,8 +91,10 @@ enum hd_status core_link_add(struct core_link *link, enum core_link_input kind, 
     return status;
 }
 
-static enum hd_status complete_locked(struct core_link *link, struct hd_buf *missing)
+static enum hd_status complete_locked(struct core_link *link, const struct core_link_used *used,
+                                      struct hd_buf *missing)
 {
+    struct obj_used all;
     struct hd_buf image;
     enum hd_status status;
 
@@ -100,7 +102,11 @@ static enum hd_status complete_locked(struct core_link *link, struct hd_buf *mis
     if (link->complete)
         return HD_OK;
     hd_buf_init(&image);
-    status = linker_image(link->inputs, link_cc(), &image, missing);
+    if (used)
+        all = (struct obj_used){.kernels = {used->kernels, used->nkernels},
+                                .variables = {used->variables, used->nvariables},
+                                .drops_variables = used->drops_variables};
+    status = linker_image(link->inputs, link_cc(), used ? &all : NULL, NULL, &image, missing);
     link->complete = status == HD_OK;
     if (link->complete) {
         link->image_B = image.len;
@@ -111,13 +117,13 @@ static enum hd_status complete_locked(struct core_link *link, struct hd_buf *mis
     return status;
 }
 
-enum hd_status core_link_complete(struct core_link *link, const void **out_image, size_t *out_B,
-                                  struct hd_buf *out_missing)
+enum hd_status core_link_complete(struct core_link *link, const struct core_link_used *used,
+                                  const void **out_image, size_t *out_B, struct hd_buf *out_missing)
 {
     enum hd_status status;
 
     hd_lock_acquire(&link->lock);
-    status = complete_locked(link, out_missing);
+    status = complete_locked(link, used, out_missing);
     *out_image = link->image;
     *out_B = link->image_B;
     hd_lock_release(&link->lock);

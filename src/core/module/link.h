@@ -27,6 +27,13 @@ enum core_link_input {
     CORE_LINK_INPUT_COUNT
 };
 
+/* Of link-time optimisation: what the program says it uses (obj/linked.h). */
+struct core_link_used {
+    const char *const *kernels, *const *variables;
+    unsigned nkernels, nvariables;
+    bool drops_variables;
+};
+
 struct core_link {
     struct core_object object;
     struct hd_lock lock;         /* all below */
@@ -47,10 +54,12 @@ bool core_link_destroy(struct core_link *link);
 enum hd_status core_link_add(struct core_link *link, enum core_link_input kind, const void *bytes,
                              size_t size_B, const char *name) HD_MUST_CHECK;
 /*
- * The image, which lives as long as the link. HD_BAD_PTX (defined twice); HD_UNRESOLVED:
- * out_missing gets a line for each undefined name. Complete links answer the same again.
+ * The image, which lives as long as the link. `used`: NULL without LTO. HD_BAD_PTX (defined
+ * twice); HD_NOT_FOUND; HD_UNRESOLVED: out_missing gets a line for each undefined name. Complete
+ * links answer the same again.
  */
-enum hd_status core_link_complete(struct core_link *link, const void **out_image, size_t *out_B,
-                                  struct hd_buf *out_missing) HD_MUST_CHECK;
+enum hd_status core_link_complete(struct core_link *link, const struct core_link_used *used,
+                                  const void **out_image, size_t *out_B, struct hd_buf *out_missing)
+    HD_MUST_CHECK;
 
 #endif

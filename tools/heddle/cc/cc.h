@@ -98,7 +98,7 @@ struct cc_job {
     struct cc_list run_args; /* of the program, with -run */
     bool rdc, shared, debug_device, optimize_device, lineinfo, no_device_link, keep, dryrun,
         verbose, no_cudart, names_cudart;
-    bool help, version, run, list_virtual, list_real, cubin;
+    bool help, version, run, list_virtual, list_real, cubin, dlto;
     bool extended_lambda, relaxed_constexpr, extensible; /* they define macros */
     bool as_nvcc;          /* called by that name: build systems look for its output */
     bool forward_compiler; /* options that we do not know are the host compiler's */

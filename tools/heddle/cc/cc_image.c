@@ -23,12 +23,15 @@ static enum hd_status read_one(const char *path, unsigned cc, struct obj_ptx_lis
     return status;
 }
 
-static enum hd_status write_image(const struct obj_ptx_list *list, unsigned cc, const char *output)
+static enum hd_status write_image(const struct obj_ptx_list *list, unsigned cc, bool lto,
+                                  const char *output)
 {
+    const struct obj_used all_of_host = {0};
     struct hd_buf image, missing;
     hd_buf_init(&image);
     hd_buf_init(&missing);
-    enum hd_status status = linker_image(list, cc, &image, &missing);
+    enum hd_status status =
+        linker_image(list, cc, lto ? &all_of_host : NULL, NULL, &image, &missing);
     if (status == HD_OK)
         status = hd_file_write(output, image.ptr, image.len);
     else if (status == HD_UNRESOLVED)
@@ -48,7 +51,7 @@ int cc_link_image(const struct cc_job *job, const struct cc_list *objects, const
     for (size_t i = 0; i < objects->len && status == HD_OK; i++)
         status = read_one(objects->at[i], cc, &list);
     if (status == HD_OK)
-        status = write_image(&list, cc, output);
+        status = write_image(&list, cc, job->dlto, output);
     obj_ptx_list_fini(&list);
     if (status != HD_OK && status != HD_UNRESOLVED)
         cli_error("%s", hd_error_message());

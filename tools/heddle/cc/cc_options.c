@@ -456,7 +456,7 @@ const struct cc_option cc_options[] = {
     {"-restrict", "--restrict", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-lto", "--lto", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-gen-opt-lto", "--gen-opt-lto", CC_FLAG, ignore, NULL, 0, NULL, NULL},
-    {"-dlto", "--dlink-time-opt", CC_FLAG, ignore, NULL, 0, NULL, NULL}, /* the loader links and optimises the whole */
+    {"-dlto", "--dlink-time-opt", CC_FLAG, set_flag, NULL, MEMBER(dlto), NULL, "linked images without functions that no kernel reaches; all code is optimised across files when it is loaded, with or without"},
     {"-extra-device-vectorization", "--extra-device-vectorization", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-Wdefault-stream-launch", "--Wdefault-stream-launch", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-Wmissing-launch-bounds", "--Wmissing-launch-bounds", CC_FLAG, ignore, NULL, 0, NULL, NULL},

@@ -1,7 +1,9 @@
 /* See jit.h. */
 #include "api/driver/module/jit.h"
 #include "base/clock.h"
+#include "base/mem.h"
 
+#include <string.h>
 #include <time.h>
 
 /* What a value may be. */
@@ -10,6 +12,7 @@ enum jit_kind {
     JIT_BELOW,   /* a hint, a number below `limit` */
     JIT_TARGET,  /* a compute capability */
     JIT_ANSWER,  /* taken by drv_jit_begin() itself */
+    JIT_LINK,    /* of link-time optimisation, likewise */
     JIT_REFUSED, /* has an effect, which is missing */
 };
 
@@ -41,16 +44,16 @@ static const struct jit_row rows[CU_JIT_NUM_OPTIONS] = {
     ROW(CU_JIT_GLOBAL_SYMBOL_NAMES, JIT_REFUSED, 0),
     ROW(CU_JIT_GLOBAL_SYMBOL_ADDRESSES, JIT_REFUSED, 0),
     ROW(CU_JIT_GLOBAL_SYMBOL_COUNT, JIT_REFUSED, 0),
-    ROW(CU_JIT_LTO, JIT_ANY, 0), /* 20 to 29 only speak of LTO-IR, which is refused */
+    ROW(CU_JIT_LTO, JIT_LINK, 0),
     ROW(CU_JIT_FTZ, JIT_ANY, 0),
     ROW(CU_JIT_PREC_DIV, JIT_ANY, 0),
     ROW(CU_JIT_PREC_SQRT, JIT_ANY, 0),
     ROW(CU_JIT_FMA, JIT_ANY, 0),
-    ROW(CU_JIT_REFERENCED_KERNEL_NAMES, JIT_ANY, 0),
-    ROW(CU_JIT_REFERENCED_KERNEL_COUNT, JIT_ANY, 0),
-    ROW(CU_JIT_REFERENCED_VARIABLE_NAMES, JIT_ANY, 0),
-    ROW(CU_JIT_REFERENCED_VARIABLE_COUNT, JIT_ANY, 0),
-    ROW(CU_JIT_OPTIMIZE_UNUSED_DEVICE_VARIABLES, JIT_ANY, 0),
+    ROW(CU_JIT_REFERENCED_KERNEL_NAMES, JIT_LINK, 0),
+    ROW(CU_JIT_REFERENCED_KERNEL_COUNT, JIT_LINK, 0),
+    ROW(CU_JIT_REFERENCED_VARIABLE_NAMES, JIT_LINK, 0),
+    ROW(CU_JIT_REFERENCED_VARIABLE_COUNT, JIT_LINK, 0),
+    ROW(CU_JIT_OPTIMIZE_UNUSED_DEVICE_VARIABLES, JIT_LINK, 0),
     ROW(CU_JIT_POSITION_INDEPENDENT_CODE, JIT_ANY, 0),
     ROW(CU_JIT_MIN_CTA_PER_SM, JIT_ANY, 0),
     ROW(CU_JIT_MAX_THREADS_PER_BLOCK, JIT_ANY, 0),
@@ -86,6 +89,7 @@ static CUresult option_check(CUjit_option option, void *value)
     switch (row->kind) {
     case JIT_ANY:
     case JIT_ANSWER:
+    case JIT_LINK:
         return CUDA_SUCCESS;
     case JIT_BELOW:
         if ((uintptr_t)value < row->limit)
@@ -126,6 +130,45 @@ static bool answer_take(struct drv_jit *jit, CUjit_option option, void **value)
     }
 }
 
+/* False for what does not speak of link-time optimisation. */
+static bool lto_take(struct drv_jit *jit, CUjit_option option, void *value)
+{
+    switch ((int)option) {
+    case CU_JIT_LTO:
+        jit->lto = (uintptr_t)value;
+        return true;
+    case CU_JIT_OPTIMIZE_UNUSED_DEVICE_VARIABLES:
+        jit->drops_variables = (uintptr_t)value;
+        return true;
+    case CU_JIT_REFERENCED_KERNEL_NAMES:
+        jit->kernels.at = value;
+        return true;
+    case CU_JIT_REFERENCED_KERNEL_COUNT:
+        jit->kernels.count = (uint32_t)(uintptr_t)value;
+        return true;
+    case CU_JIT_REFERENCED_VARIABLE_NAMES:
+        jit->variables.at = value;
+        return true;
+    case CU_JIT_REFERENCED_VARIABLE_COUNT:
+        jit->variables.count = (uint32_t)(uintptr_t)value;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static CUresult names_check(const struct drv_jit_names *names, const char *option)
+{
+    if (names->count && !names->at)
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "CU_JIT_REFERENCED_%s_COUNT is %u without names",
+                         option, names->count);
+    for (unsigned i = 0; i < names->count; i++)
+        if (!names->at[i])
+            return drv_error(CUDA_ERROR_INVALID_VALUE,
+                             "CU_JIT_REFERENCED_%s_NAMES: name %u is a null pointer", option, i);
+    return CUDA_SUCCESS;
+}
+
 CUresult drv_jit_begin(struct drv_jit *jit, unsigned count, const CUjit_option *options,
                        void **values)
 {
@@ -138,13 +181,52 @@ CUresult drv_jit_begin(struct drv_jit *jit, unsigned count, const CUjit_option *
         if ((unsigned)options[i] >= CU_JIT_NUM_OPTIONS)
             return drv_error(CUDA_ERROR_INVALID_VALUE, "there is no JIT option %d",
                              (int)options[i]);
-        if (answer_take(jit, options[i], &values[i]))
+        if (answer_take(jit, options[i], &values[i]) || lto_take(jit, options[i], values[i]))
             continue;
         result = option_check(options[i], values[i]);
         if (result != CUDA_SUCCESS)
             return result;
     }
-    return CUDA_SUCCESS;
+    CUresult result = names_check(&jit->kernels, "KERNEL");
+
+    return result == CUDA_SUCCESS ? names_check(&jit->variables, "VARIABLE") : result;
+}
+
+static size_t names_size_B(const struct drv_jit_names *names)
+{
+    size_t size_B = names->count * sizeof(*names->at);
+
+    for (unsigned i = 0; i < names->count; i++)
+        size_B += strlen(names->at[i]) + 1;
+    return hd_align_up(size_B, sizeof(*names->at));
+}
+
+/* Into `room`, of names_size_B(). */
+static void names_copy(struct drv_jit_names *names, char *room)
+{
+    const char **at = (void *)room;
+    char *text = room + names->count * sizeof(*at);
+
+    for (unsigned i = 0; i < names->count; i++) {
+        size_t size_B = strlen(names->at[i]) + 1;
+
+        at[i] = memcpy(text, names->at[i], size_B);
+        text += size_B;
+    }
+    names->at = at;
+}
+
+struct drv_jit *drv_jit_keep(const struct drv_jit *jit)
+{
+    size_t kernels_B = names_size_B(&jit->kernels);
+    struct drv_jit *kept = hd_alloc(sizeof(*kept) + kernels_B + names_size_B(&jit->variables));
+
+    if (!kept)
+        return NULL;
+    *kept = *jit;
+    names_copy(&kept->kernels, (char *)(kept + 1));
+    names_copy(&kept->variables, (char *)(kept + 1) + kernels_B);
+    return kept;
 }
 
 void drv_jit_resume(struct drv_jit *jit)

@@ -9,19 +9,20 @@ static CUresult link_create(const char *name, unsigned count, CUjit_option *opti
                             CUlinkState *out)
 {
     struct core_link *link;
-    struct drv_jit *jit;
+    struct drv_jit given, *jit;
     CUresult result;
 
     API_CALL_NAMED(name);
     API_CHECK(out);
     API_CONTEXT(ctx);
     (void)ctx;
-    jit = hd_new(struct drv_jit);
+    result = drv_jit_begin(&given, count, options, values);
+    if (result != CUDA_SUCCESS)
+        return result;
+    jit = drv_jit_keep(&given);
     if (!jit)
         return drv_error(CUDA_ERROR_OUT_OF_MEMORY, "%s: no memory", name);
-    result = drv_jit_begin(jit, count, options, values);
-    if (result == CUDA_SUCCESS)
-        result = drv_result(core_link_create(jit, &link));
+    result = drv_result(core_link_create(jit, &link));
     if (result != CUDA_SUCCESS) {
         hd_free(jit);
         return result;
@@ -126,7 +127,15 @@ CUresult drv_cuLinkComplete(CUlinkState state, void **cubin, size_t *size)
     API_HANDLE(link, link, state);
     jit = jit_of(link);
     hd_buf_init(&missing);
-    enum hd_status status = core_link_complete(link, &image, &image_B, &missing);
+    const struct core_link_used used = {
+        .kernels = jit->kernels.at,
+        .nkernels = jit->kernels.count,
+        .variables = jit->variables.at,
+        .nvariables = jit->variables.count,
+        .drops_variables = jit->drops_variables,
+    };
+    enum hd_status status =
+        core_link_complete(link, jit->lto ? &used : NULL, &image, &image_B, &missing);
     if (status == HD_OK) {
         *cubin = (void *)(uintptr_t)image;
         if (size)

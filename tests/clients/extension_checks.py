@@ -4,6 +4,7 @@
     heddle run PYTHON extension_checks.py nvdiffrast
     heddle run PYTHON extension_checks.py pointnet2
     heddle run PYTHON extension_checks.py fused_ssim tests/test.py
+    heddle run PYTHON extension_checks.py vllm libraries/_vllm_fa2_C.abi3.so
 """
 import math
 import re
@@ -195,5 +196,48 @@ def pointnet2():
     close("gradient of them", mine.grad, theirs.grad, 1e-4)
 
 
+def attention(torch, q, k, v, window):
+    """One sequence in doubles; queries are the last ones. `window`: how far left and right they look, -1 without end."""
+    q, k, v = (t.detach().cpu().double().transpose(0, 1) for t in (q, k, v))
+    k, v = (t.repeat_interleave(q.shape[0] // t.shape[0], 0) for t in (k, v))
+    score = q @ k.transpose(1, 2) / math.sqrt(q.shape[-1])
+    off = torch.arange(k.shape[1])[None, :] - torch.arange(q.shape[1])[:, None] - (k.shape[1] - q.shape[1])
+    hidden = ((off < -window[0]) if window[0] >= 0 else (off < off.min())) | ((off > window[1]) if window[1] >= 0 else (off > off.max()))
+    return (score.masked_fill(hidden, -math.inf).softmax(-1) @ v).transpose(0, 1)
+
+
+def vllm(library):
+    import torch
+    torch.ops.load_library(library)
+    generator = torch.Generator().manual_seed(1)
+    lengths = [(5, 70), (129, 129), (1, 300)]
+    starts = [torch.tensor([0, *(l[i] for l in lengths)], dtype=torch.int32).cumsum(0, dtype=torch.int32) for i in range(2)]
+    page = 16
+    for type_, size in ((torch.float16, 64), (torch.bfloat16, 64), (torch.float16, 128)):
+        q = torch.randn(int(starts[0][-1]), 4, size, generator=generator).to(type_).cuda()
+        k, v = (torch.randn(int(starts[1][-1]), 2, size, generator=generator).to(type_).cuda() for _ in range(2))
+        pages = [(n + page - 1) // page for _, n in lengths]
+        order = torch.randperm(sum(pages), generator=generator)
+        table = torch.zeros(len(lengths), max(pages), dtype=torch.int32)
+        caches = [torch.zeros(sum(pages), page, 2, size, dtype=type_, device="cuda") for _ in range(2)]
+        slots, used = [], 0
+        for i, (_, n) in enumerate(lengths):
+            table[i, :pages[i]] = order[used:used + pages[i]]
+            used += pages[i]
+            slots.append(table[i].long().repeat_interleave(page)[:n] * page + torch.arange(n) % page)
+        for cache, values in zip(caches, (k, v)):
+            cache.view(-1, 2, size)[torch.cat(slots).cuda()] = values
+        for window in ((-1, 0), (-1, -1), (20, 0)):
+            want = torch.cat([attention(torch, q[starts[0][i]:starts[0][i + 1]], k[starts[1][i]:starts[1][i + 1]], v[starts[1][i]:starts[1][i + 1]], window)
+                              for i in range(len(lengths))])
+            most = [max(l[i] for l in lengths) for i in range(2)]
+            for paged in (False, True):
+                lengths_k = torch.tensor([n for _, n in lengths], dtype=torch.int32).cuda() if paged else None
+                got, _ = torch.ops._vllm_fa2_C.varlen_fwd(
+                    q, *(caches if paged else (k, v)), None, starts[0].cuda(), torch.zeros_like(starts[1]).cuda() if paged else starts[1].cuda(), lengths_k, None,
+                    table.cuda() if paged else None, None, *most, 0.0, 1 / math.sqrt(size), False, window == (-1, 0), *window, 0.0, False, 0, None)
+                close(f"attention {type_}, {size} wide, window {window}{', in pages' if paged else ''}", got, want, 0.02 if type_ == torch.bfloat16 else 0.003)
+
+
 if __name__ == "__main__":
-    {"diff_gaussian": diff_gaussian, "nvdiffrast": nvdiffrast, "pointnet2": pointnet2, "fused_ssim": fused_ssim}[sys.argv[1]](*sys.argv[2:])
+    {"diff_gaussian": diff_gaussian, "nvdiffrast": nvdiffrast, "pointnet2": pointnet2, "fused_ssim": fused_ssim, "vllm": vllm}[sys.argv[1]](*sys.argv[2:])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Extensions of PyTorch, built from source with Heddle's compiler, and their own tests.
+"""Extensions of PyTorch, built from source with Heddle's compiler or from PyPI, and their own tests.
 
     tests/clients/extensions.py --python PYTHON --source FOLDER torch_scatter    builds it there, and runs its tests
     tests/clients/extensions.py --python PYTHON --source FOLDER --no-build ...   runs its tests
@@ -160,8 +160,9 @@ def report():
     """The lines of docs/clients.md about extensions."""
     results = read_results()
     known = [e for e in EXTENSIONS if e["name"] in results]
-    out = ["## Extensions of PyTorch, from source", "",
+    out = ["## Extensions of PyTorch", "",
            "Unedited sources, compiled for one architecture by `heddle-nvcc`, and their own tests, by `tests/clients/extensions.py`, one command for each. "
+           "A wheel of PyPI's runs as it is where its fat binaries hold PTX, as `heddle objdump` tells. "
            "`CUDA_HOME` is the folder `cuda` beside the tools, which `heddle run` names. PyTorch 2.15 refuses `-std=c++17`, with any compiler: projects that ask for it take 2.12.", "",
            "| project | version | PyTorch | built | tests | right | failed | skipped | causes of failures; remarks |", "|---|---|---|---|---|---|---|---|---|"]
     out += [row(e, results[e["name"]]) for e in known] + [""]

@@ -96,14 +96,30 @@ class Fake:
         os.chmod(path, 0o755)
         return path
 
-    def torch(self, *args, **env):
-        return subprocess.run([heddle, "torch", *args], capture_output=True, text=True, env={**self.env, **env}, timeout=100)
+    def torch(self, *args, tool=heddle, **env):
+        return subprocess.run([tool, "torch", *args], capture_output=True, text=True, env={**self.env, **env}, timeout=100)
 
     def run(self, tool=None, *args, **env):
         """The program under `heddle run`; the hook's command is another one where `tool` says so."""
         command = [heddle, "run", "--no-check"]
         command += ["env", f"HEDDLE_TOOL={tool}"] if tool else []
         return subprocess.run([*command, self.program, self.library, *args], capture_output=True, text=True, env={**self.env, **env}, timeout=100)
+
+
+def tool_with(fake, words, others):
+    """A copy of the command whose compiler's flags are others, as a later version's may be."""
+    folder = os.path.join(fake.folder, "other")
+    os.makedirs(folder)
+    for name in ("heddle-paths.conf", "torch-layer"):
+        os.symlink(os.path.join(os.path.dirname(heddle), name), os.path.join(folder, name))
+    with open(heddle, "rb") as file:
+        code = file.read()
+    tap.ok(code.count(words) == 1 and len(words) == len(others), "the command has its compiler's flags in one place")
+    path = os.path.join(folder, "heddle")
+    with open(path, "wb") as file:
+        file.write(code.replace(words, others))
+    os.chmod(path, 0o755)
+    return path
 
 
 def refused(fake, args, words, name, **env):
@@ -151,9 +167,12 @@ cp {fake.layer("nullptr")} "$2"
     tap.ok(not [name for name in os.listdir(os.path.dirname(path)) if not name.endswith((".so", ".log"))], "nothing else is left beside it")
     done = fake.run(None, **env)
     tap.eq(done.stdout, "opened\nstarted\nasked\n", "a program finds it, when it asks for devices, once")
+    tap.eq(fake.torch("build", fake.root, **env).stdout.strip(), path, "it is found again")
+    other = tool_with(fake, b"-std=c++20 -O2 ", b"-std=c++20 -O1 ")
+    tap.ok(fake.torch("build", fake.root, tool=other, **env).stdout.strip() not in ("", path), "other flags of the compiler are another build")
     fake.compile("int changed;", fake.library, "c", "-shared", "-fPIC")
     tap.ok(fake.torch("build", fake.root, **env).stdout.strip() != path, "another build of PyTorch has another one")
-    tap.eq(fake.torch("clear").stdout, "removed 2 builds\n", "they are removed")
+    tap.eq(fake.torch("clear").stdout, "removed 3 builds\n", "they are removed")
     tap.eq(fake.torch("list").stdout, "", "and gone")
 
 

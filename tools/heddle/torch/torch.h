@@ -2,8 +2,8 @@
  * heddle torch: what PyTorch's operators run on, compiled for the PyTorch that is there.
  *
  * The source (src/frameworks/torch) is installed with Heddle. A build is found by what went into
- * it: PyTorch's libraries, by their build ids; the source; the compiler (torch_key.c). Processes
- * that want the same one at a time wait for each other (torch_compile.c).
+ * it: PyTorch's libraries, by their build ids; the source; the compiler's command (torch_key.c).
+ * Processes that want the same one at a time wait for each other (torch_compile.c).
  *
  * Functions return 0, or an exit code after a message.
  */
@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 #include "base/compiler.h"
+#include "clang/clang.h"
 
 struct torch_build {
     char root[PATH_MAX]; /* site-packages/torch */
@@ -35,6 +36,12 @@ int torch_find_file(struct torch_build *b);
 
 /* clang 19, else GCC, which does as well. */
 int torch_find_compiler(struct torch_build *b);
+/*
+ * The compiler's command: `root` is PyTorch's folder, `headers` Heddle's, `layer` a path of
+ * layer.cpp, `out` what it writes.
+ */
+void torch_add_command(struct clang_args *args, const char *compiler, const char *root,
+                       const char *headers, const char *layer, const char *out);
 /* Makes `file`, if no other process did. */
 int torch_compile(struct torch_build *b);
 

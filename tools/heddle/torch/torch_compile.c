@@ -16,7 +16,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "clang/clang.h"
 #include "common/cli.h"
 #include "common/where.h"
 #include "run.h"
@@ -37,24 +36,25 @@ int torch_find_compiler(struct torch_build *b)
     return 0;
 }
 
-static void add_words(struct clang_args *args, const struct torch_build *b, const char *out)
+void torch_add_command(struct clang_args *args, const char *compiler, const char *root,
+                       const char *headers, const char *layer, const char *out)
 {
-    const char *headers = where_headers(), *slash = strrchr(b->layer, '/');
-    assert(headers && slash && b->compiler);
+    const char *slash = strrchr(layer, '/');
+    assert(slash);
 
-    clang_args_add(args, "%s", b->compiler);
+    clang_args_add(args, "%s", compiler);
     clang_args_add_words(args, "-std=c++20 -O2 -fPIC -shared -fvisibility=hidden -w -DUSE_CUDA");
     /* PyTorch's inline functions are visible to all; the layer calls its own, without tables. */
     clang_args_add_words(args, "-fno-plt -fno-semantic-interposition -Wl,-Bsymbolic-functions");
-    clang_args_add(args, "-I%s/include", b->root);
-    clang_args_add(args, "-I%s/include/torch/csrc/api/include", b->root);
+    clang_args_add(args, "-I%s/include", root);
+    clang_args_add(args, "-I%s/include/torch/csrc/api/include", root);
     clang_args_add(args, "-I%s", headers);
     clang_args_add(args, "-I%s/..", headers); /* heddle/native.h */
-    clang_args_add(args, "-I%.*s", (int)(slash - b->layer), b->layer);
+    clang_args_add(args, "-I%.*s", (int)(slash - layer), layer);
     clang_args_add(args, "-o");
     clang_args_add(args, "%s", out);
-    clang_args_add(args, "%s", b->layer);
-    clang_args_add(args, "-L%s/lib", b->root);
+    clang_args_add(args, "%s", layer);
+    clang_args_add(args, "-L%s/lib", root);
     clang_args_add_words(args, "-lc10 -lc10_cuda -ltorch_cpu -ltorch_cuda "
                                "-Wl,--unresolved-symbols=ignore-all");
 }
@@ -124,7 +124,7 @@ static int compile(const struct torch_build *b)
                          "holds cuda_runtime.h");
     (void)snprintf(part, sizeof(part), "%s.%ld", b->file, (long)getpid());
     (void)snprintf(log, sizeof(log), "%s.log", b->file);
-    add_words(&args, b, part);
+    torch_add_command(&args, b->compiler, b->root, where_headers(), b->layer, part);
     bool compiled = false;
     int code = run_compiler(&args, log, b, &compiled);
     clang_args_fini(&args);

@@ -124,10 +124,18 @@ static int hash_sources(struct obj_cache_hash *hash, const struct torch_build *b
 static int find_name(struct torch_build *b)
 {
     struct obj_cache_hash hash;
+    struct clang_args command = {0};
+
     obj_cache_hash_init(&hash);
     obj_cache_hash_str(&hash, cli_version());
-    obj_cache_hash_str(&hash, b->compiler);
-    int code = hash_library(&hash, b, "libtorch_cpu.so");
+    /* With names for folders: what is in them is hashed, or comes with the version, and the same
+     * PyTorch in two places shares a build. */
+    torch_add_command(&command, b->compiler, "torch", "headers", "layer/layer.cpp", "out");
+    for (size_t i = 0; i < command.len; i++)
+        obj_cache_hash_str(&hash, command.at[i]);
+    int code = command.failed ? cli_error("out of memory") : 0;
+    clang_args_fini(&command);
+    code = code ? code : hash_library(&hash, b, "libtorch_cpu.so");
     code = code ? code : hash_library(&hash, b, "libtorch_cuda.so");
     code = code ? code : hash_library(&hash, b, "libc10_cuda.so");
     code = code ? code : hash_sources(&hash, b);

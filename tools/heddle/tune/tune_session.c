@@ -28,14 +28,19 @@ static bool add_kernel(struct tune_session *s, const struct tune_kernel *kernel)
 /* The kernels of the program, as the last run had them. */
 static bool find_kernels(struct tune_session *s)
 {
+    size_t unmeasured = 0;
     bool good = true;
 
     for (size_t i = 0; i < s->measured.kernels.len && good; i++) {
         const struct tune_kernel *k = &s->measured.kernels.at[i];
 
+        unmeasured += !k->measures.len;
         if (k->measures.len)
             good = add_kernel(s, tune_base_find(&s->base, k->device, k->name, k->hash));
     }
+    if (unmeasured)
+        cli_note("%zu kernels have no costs: they were not launched, or several have one name",
+                 unmeasured);
     if (good && !s->found.len)
         cli_error("no kernel was measured by %s%s%s", s->evaluator->name,
                   s->args->kernel ? ": is there one of the name " : "",

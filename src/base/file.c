@@ -120,7 +120,6 @@ enum hd_status hd_file_turn_begin(const char *path, int *out_turn)
 {
     const char *slash = strrchr(path, '/');
     HD_AUTOFREE char *folder = slash ? hd_strdup(path) : hd_strdup(".");
-    enum hd_status status;
     int fd, error;
 
     if (!folder)
@@ -129,14 +128,13 @@ enum hd_status hd_file_turn_begin(const char *path, int *out_turn)
         folder[slash == path ? 1 : slash - path] = '\0';
     fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return file_error("open", folder);
+        return hd_error(HD_IO, "%s: its folder: %s", path, strerror(errno));
     do
-        error = flock(fd, LOCK_EX);
-    while (error && errno == EINTR);
+        error = flock(fd, LOCK_EX) ? errno : 0;
+    while (error == EINTR);
     if (error) {
-        status = file_error("lock", folder);
         close(fd);
-        return status;
+        return hd_error(HD_IO, "%s: its folder cannot be locked: %s", path, strerror(error));
     }
     *out_turn = fd;
     return HD_OK;

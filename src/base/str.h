@@ -71,7 +71,7 @@ enum hd_status hd_file_read_kept(const char *path, size_t max_B, struct hd_buf *
 enum hd_status hd_file_write(const char *path, const void *bytes, size_t len) HD_MUST_CHECK;
 /*
  * Processes that read a file, change what it says and write it whole take turns: the file's folder
- * is locked until hd_file_turn_end(). HD_NOT_FOUND, HD_IO, HD_NO_MEMORY.
+ * is locked until hd_file_turn_end(). HD_IO, HD_NO_MEMORY.
  */
 enum hd_status hd_file_turn_begin(const char *path, int *out_turn) HD_MUST_CHECK;
 void hd_file_turn_end(int turn);

@@ -319,11 +319,16 @@ static void select_builtin(struct sel *s, const struct ir_instr *in)
         sel_set_units(s, in->dst[0], d);
 }
 
+/* Lanes that have parted meet at an operation of the whole warp: so they do at what tells of it. */
 static void select_probe(struct sel *s, const struct ir_instr *in)
 {
     const struct isa_operand number[2] = {sel_number(ir_probe_number(in)), SEL_RZ};
+    enum ir_op op = ir_probe_op(in);
 
     assert(in->nsrc <= IR_PROBE_OPERANDS_MAX);
+    if (op == IR_OP_MMA || op == IR_OP_LDMATRIX || op == IR_OP_STMATRIX || op == IR_OP_MOVMATRIX ||
+        op == IR_OP_TENSOR_WARP)
+        sel_come_together(s);
     if (!s->has_probes)
         s->probe_at = sel_frame(s, 8 * (1 + IR_PROBE_OPERANDS_MAX), 8);
     s->has_probes = true;

@@ -57,6 +57,16 @@ unsigned hd_str_distance(struct hd_str a, const char *b)
     return costs[b_B];
 }
 
+struct hd_str hd_str_take(struct hd_str *text, char separator)
+{
+    const char *end = memchr(text->ptr, separator, text->len);
+    struct hd_str part = {text->ptr, end ? (size_t)(end - text->ptr) : text->len};
+    size_t used = part.len + (end != NULL);
+
+    *text = (struct hd_str){text->ptr + used, text->len - used};
+    return part;
+}
+
 bool hd_str_lists(struct hd_str list, const char *name)
 {
     size_t len = strlen(name);

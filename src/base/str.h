@@ -24,6 +24,8 @@ bool hd_str_starts(struct hd_str a, const char *prefix);
  * `b` has at most HD_STR_DISTANCE_MAX_B bytes. */
 #define HD_STR_DISTANCE_MAX_B 64
 unsigned hd_str_distance(struct hd_str a, const char *b);
+/* Takes what stands before the separator, and the separator; or all of it. */
+struct hd_str hd_str_take(struct hd_str *text, char separator);
 bool hd_str_lists(struct hd_str list, const char *name); /* is it between the list's commas? */
 /* Parses a whole view as an unsigned number; base 0 accepts 0x, 0b and octal. False otherwise. */
 bool hd_str_to_u64(struct hd_str text, unsigned base, uint64_t *out_value);

@@ -164,23 +164,12 @@ static enum hd_status refuse(const struct reader *r, const char *why)
     return hd_error(HD_BAD_ARG, "%s:%" PRIu32 ": %s", r->name, r->line, why);
 }
 
-/* Up to the separator, which is taken, or the end. */
-static struct hd_str take(struct hd_str *text, char separator)
-{
-    const char *end = memchr(text->ptr, separator, text->len);
-    struct hd_str part = {text->ptr, end ? (size_t)(end - text->ptr) : text->len};
-    size_t used = part.len + (end != NULL);
-
-    *text = (struct hd_str){text->ptr + used, text->len - used};
-    return part;
-}
-
 static bool next_line(struct reader *r, struct hd_str *out_line)
 {
     if (!r->left.len)
         return false;
     r->line++;
-    *out_line = take(&r->left, '\n');
+    *out_line = hd_str_take(&r->left, '\n');
     return true;
 }
 
@@ -191,7 +180,7 @@ static enum hd_status read_block(struct reader *r, size_t func)
 
     if (!next_line(r, &line))
         return refuse(r, "the function ends before all of its blocks have a line");
-    warps = take(&line, ' ');
+    warps = hd_str_take(&line, ' ');
     if (!hd_str_to_u64(warps, 10, &count.warps) || !hd_str_to_u64(line, 10, &count.lanes))
         return refuse(r, "a block is two numbers, of warps and of lanes");
     if (count.warps > IR_PROFILE_MOST || count.lanes > IR_PROFILE_MOST)
@@ -203,7 +192,8 @@ static enum hd_status read_block(struct reader *r, size_t func)
 
 static enum hd_status read_func(struct reader *r, struct hd_str line)
 {
-    struct hd_str word = take(&line, ' '), digits = take(&line, ' '), number = take(&line, ' ');
+    struct hd_str word = hd_str_take(&line, ' '), digits = hd_str_take(&line, ' '),
+                  number = hd_str_take(&line, ' ');
     uint64_t hash, nblocks;
 
     if (!hd_str_is(word, "function"))

@@ -157,20 +157,9 @@ static enum hd_status refuse_again(const struct reader *r)
     return refuse(r, why ? why : "no memory");
 }
 
-/* Up to the separator, which is taken, or the end. */
-static struct hd_str take(struct hd_str *text, char separator)
-{
-    const char *end = memchr(text->ptr, separator, text->len);
-    struct hd_str part = {text->ptr, end ? (size_t)(end - text->ptr) : text->len};
-    size_t used = part.len + (end != NULL);
-
-    *text = (struct hd_str){text->ptr + used, text->len - used};
-    return part;
-}
-
 static enum hd_status read_kernel(struct reader *r, struct hd_str line)
 {
-    struct hd_str digits = take(&line, ' '), device = take(&line, ' ');
+    struct hd_str digits = hd_str_take(&line, ' '), device = hd_str_take(&line, ' ');
     uint64_t hash;
 
     if (digits.len != 16 || !hd_str_to_u64(digits, 16, &hash))
@@ -191,7 +180,7 @@ static enum hd_status read_kernel(struct reader *r, struct hd_str line)
 
 static enum hd_status read_measure(struct reader *r, struct hd_str line, struct tune_kernel *kernel)
 {
-    struct hd_str name = take(&line, ' '), number = take(&line, ' ');
+    struct hd_str name = hd_str_take(&line, ' '), number = hd_str_take(&line, ' ');
     struct tune_measure measure = {0};
     unsigned i = 0;
 
@@ -212,7 +201,7 @@ static enum hd_status read_measure(struct reader *r, struct hd_str line, struct 
 static enum hd_status read_line(struct reader *r, struct hd_str line)
 {
     struct tune_kernel *kernel = r->kernel ? &r->base->kernels.at[r->kernel - 1] : NULL;
-    struct hd_str word = take(&line, ' ');
+    struct hd_str word = hd_str_take(&line, ' ');
 
     if (hd_str_is(word, "kernel"))
         return read_kernel(r, line);
@@ -220,7 +209,7 @@ static enum hd_status read_line(struct reader *r, struct hd_str line)
         return refuse(r, "here a line 'kernel HASH DEVICE NAME' is expected");
     if (hd_str_is(word, "applies")) {
         while (line.len) {
-            enum tune_parameter parameter = tune_parameter_find(take(&line, ','), r->target);
+            enum tune_parameter parameter = tune_parameter_find(hd_str_take(&line, ','), r->target);
 
             if (parameter == TUNE_PARAMETERS)
                 return refuse(r, "an unknown parameter");
@@ -244,11 +233,11 @@ enum hd_status tune_base_parse(struct hd_str text, const char *name, struct tune
     enum hd_status status = HD_OK;
 
     tune_base_init(out_base);
-    if (!text.len || !hd_str_is(take(&r.left, '\n'), BASE_MAGIC))
+    if (!text.len || !hd_str_is(hd_str_take(&r.left, '\n'), BASE_MAGIC))
         status = refuse(&r, "no tuning: the first line is not '" BASE_MAGIC "'");
     while (status == HD_OK && r.left.len) {
         r.line++;
-        status = read_line(&r, take(&r.left, '\n'));
+        status = read_line(&r, hd_str_take(&r.left, '\n'));
     }
     if (status != HD_OK)
         tune_base_fini(out_base);

@@ -172,12 +172,7 @@ enum hd_status tune_point_parse(struct hd_str text, enum tune_target target,
     if (hd_str_is(text, "auto"))
         return HD_OK;
     do {
-        const char *comma = memchr(text.ptr, ',', text.len);
-        struct hd_str word = {text.ptr, comma ? (size_t)(comma - text.ptr) : text.len};
-        size_t used = word.len + (comma != NULL);
-
-        HD_TRY(take_choice(word, target, out_point));
-        text = (struct hd_str){text.ptr + used, text.len - used};
+        HD_TRY(take_choice(hd_str_take(&text, ','), target, out_point));
     } while (text.len);
     return HD_OK;
 }
@@ -202,19 +197,16 @@ const struct tune_evaluator_info *tune_evaluator(enum tune_evaluator evaluator)
 
 enum hd_status tune_evaluator_find(const char *name, enum tune_evaluator *out_evaluator)
 {
-    struct hd_buf names = {0};
-    enum hd_status status;
+    static const char names[] =
+#define EVALUATOR(NAME, name_, ...) ", " name_
+#include "tuning.def"
+        ;
 
     for (unsigned i = 0; i < TUNE_EVALUATORS; i++) {
         if (!strcmp(evaluators[i].name, name)) {
             *out_evaluator = (enum tune_evaluator)i;
-            hd_buf_fini(&names);
             return HD_OK;
         }
-        hd_buf_printf(&names, "%s%s", i ? ", " : "", evaluators[i].name);
     }
-    status = hd_error(HD_NOT_FOUND, "there is no evaluator '%s'; there are %s", name,
-                      names.ptr ? names.ptr : "");
-    hd_buf_fini(&names);
-    return status;
+    return hd_error(HD_NOT_FOUND, "there is no evaluator '%s'; there are %s", name, names + 2);
 }

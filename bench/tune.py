@@ -6,10 +6,12 @@
 Two tables:
 
     cpu   the 32 kernels of bench/cuda at their quick sizes, by the time that launches take. Before and after are medians of runs of their
-          own, behind the search: what only seemed better is seen there.
+          own, behind the search: what only seemed better is seen there. Programs for which nothing was chosen are run as well: how far
+          they differ from themselves is the noise of the machine.
     sim   the 32 at their smallest sizes, and the examples, by the estimated cycles of their code, which are the same in each run.
 
-Ratios are before over after: above 1 tuning gained. --write puts the tables into docs/tuning.md, behind the line that says so.
+Ratios are before over after: above 1 tuning gained. --write puts the tables into docs/tuning.md, behind the line that says so; one that
+was left out stays as it is there.
 """
 import json
 import os
@@ -23,7 +25,6 @@ from tables.common import Table, geomean, median, progress
 
 PAGE = os.path.join(kernels.ROOT, "docs/tuning.md")
 MARK = "<!-- bench/tune.py --write makes what follows -->\n"
-LEAST = 0.02  # of times: programs that change less are not told of
 
 
 def tuned(setup, command, file, *options):
@@ -76,21 +77,41 @@ def sim_row(setup, command, folder):
     return {"before": before, "after": after, "points": sum(k["points"] for k in told["kernels"]), "runs": told["runs"], "chosen": choices(told)}
 
 
-def table_of(title, rows, unit, least):
+def table_of(title, rows, unit):
     table = Table(title, ["program", f"{unit} before", "after", "ratio", "points", "runs", "chosen"])
-    ratios = {}
+    ratios, noise = {}, {}
     for name, row in rows.items():
         table.values[name] = row
         if "error" in row:
             table.notes.append(f"{name} is not tuned: {row['error']}")
             continue
-        ratios[name] = row["before"] / row["after"] if row["after"] else 1
-        table.add(name, f"{row['before']:.6g}", f"{row['after']:.6g}", f"{ratios[name]:.3f}", str(row["points"]), str(row["runs"]), row["chosen"])
-    if ratios:
-        table.add("geometric mean", "", "", f"{geomean(list(ratios.values())):.3f}", "", "", "")
-    lost = sorted((n for n in ratios if ratios[n] < 1 - least), key=lambda n: ratios[n])
+        ratio = row["before"] / row["after"] if row["after"] else 1
+        (ratios if row["chosen"] else noise)[name] = ratio
+        table.add(name, f"{row['before']:.6g}", f"{row['after']:.6g}", f"{ratio:.3f}" if row["chosen"] else "-", str(row["points"]), str(row["runs"]),
+                  row["chosen"] or "nothing")
+    if ratios or noise:
+        table.add("geometric mean", "", "", f"{geomean(list(ratios.values()) + [1] * len(noise)):.3f}", "", "", "")
+    table.notes.append(noise_of(noise))
+    lost = sorted((n for n in ratios if ratios[n] < 1), key=lambda n: ratios[n])
     table.notes.append("Worse as they were tuned: " + (", ".join(f"{n} ({ratios[n]:.3f})" for n in lost) or "none") + ".")
     return table
+
+
+def noise_of(noise):
+    """A sentence of how code that nothing was chosen for compares with itself; the mean counts it as 1."""
+    if not noise or all(ratio == 1 for ratio in noise.values()):
+        return f"Nothing was chosen for {len(noise)} programs."
+    return f"Nothing was chosen for {len(noise)} programs, whose two medians differ by {min(noise.values()):.3f} to {max(noise.values()):.3f}: that much is noise."
+
+
+def write(page, tables):
+    """Behind the mark, each under its heading; what is there under others stays."""
+    with open(page, encoding="utf-8") as file:
+        head, tail = file.read().split(MARK)
+    sections = {part.split("\n", 1)[0]: "## " + part.strip() for part in tail.split("## ")[1:]}
+    sections.update({table.title: "\n".join(table.markdown()).strip() for table in tables})
+    with open(page, "w", encoding="utf-8") as file:
+        file.write(head + MARK + "\n" + "\n\n".join(sections.values()) + "\n")
 
 
 def main():
@@ -109,14 +130,14 @@ def main():
             for i, name in enumerate(names):
                 progress(f"cpu, {i + 1} of {len(names)}: {name}")
                 rows[name] = cpu_row(setup, args.flavour, name, args.rounds, folder)
-            tables.append(table_of("The 32 kernels on the CPU device", rows, "ms", LEAST))
+            tables.append(table_of("The 32 kernels on the CPU device", rows, "ms"))
         if args.skip != "sim":
             rows = {}
             programs = simulated.corpus(setup, args.flavour, names, lambda n: kernels.tiny_args(n) + simulated.ONCE, len(names) == len(kernels.NAMES))
             for i, name in enumerate(programs):
                 progress(f"sim, {i + 1} of {len(programs)}: {name}")
                 rows[name] = sim_row(setup, programs[name], folder)
-            tables.append(table_of("The 32 kernels and the examples on the simulated GPU", rows, "cycles", 0))
+            tables.append(table_of("The 32 kernels and the examples on the simulated GPU", rows, "cycles"))
         progress("")
     for table in tables:
         print("\n".join(table.plain()) + "\n")
@@ -124,10 +145,7 @@ def main():
         with open(args.json, "w", encoding="utf-8") as file:
             json.dump({"flavour": args.flavour, "tables": {t.title: t.values for t in tables}}, file, indent=1)
     if args.write:
-        with open(PAGE, encoding="utf-8") as file:
-            head = file.read().split(MARK)[0]
-        with open(PAGE, "w", encoding="utf-8") as file:
-            file.write(head + MARK + "\n" + "\n\n".join("\n".join(t.markdown()).rstrip() for t in tables) + "\n")
+        write(PAGE, tables)
     return 1 if any("error" in row for t in tables for row in t.values.values()) else 0
 
 

@@ -28,7 +28,7 @@ MODULES = {
     "dbg": ("the debugger's half in the process: a server for GDB; core dumps", {"ptx", "ir", "interp", "compile"}),
     "linker": ("images and PTX in, one checked image out", {"compile", "obj"}),
     "isa": ("the ISA: words, text, images; assembler and disassembler", {"obj"}),
-    "codegen": ("IR to words of the ISA", {"isa", "ir", "model", "analysis", "tune"}),
+    "codegen": ("IR to words of the ISA", {"isa", "ir", "model", "obj", "analysis", "tune"}),
     "ptxas": ("PTX in, an image of PTX and code, and ptxas's messages out", {"compile", "obj", "ptx", "ir", "isa", "codegen", "tune"}),
     "sim": ("the simulated GPU: words of the ISA on 32 lanes", {"isa", "ir", "model", "interp"}),
     "jit": ("IR to host code through LLVM", {"ir", "model", "analysis", "obj", "tcore", "tune"}),

@@ -108,4 +108,16 @@ enum hd_status codegen_image_add(struct isa_image *image, const struct ir_func *
 enum hd_status codegen_image_take(const struct isa_kernel *made, const struct ir_func *kernel,
                                   struct isa_code *out_code) HD_MUST_CHECK;
 
+/* ---- code in the code cache (cached.c) */
+
+/*
+ * As codegen_kernel(), or what the cache has of it; what it has not is put there. `program`: 16
+ * bytes that identify what the module was compiled of and how (compile_code_key()). The options
+ * have no `record`. *out_hit: it came from the cache.
+ */
+enum hd_status codegen_kernel_cached(const struct ir_func *kernel,
+                                     const uint8_t program[ISA_KEY_BYTES],
+                                     const struct codegen_options *options,
+                                     struct isa_code *out_code, bool *out_hit) HD_MUST_CHECK;
+
 #endif

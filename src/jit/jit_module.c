@@ -156,9 +156,7 @@ static struct obj_cache_key module_variant_key(const struct jit_module *jit,
     print.strict = job->strict;
     print.llvm = jit_llvm_identity();
     hd_buf_init(&tuning);
-    if (!tune_is_auto(&job->tuning))
-        tune_point_print(&job->tuning, &tuning);
-    print.tuning = tuning.ptr;
+    print.tuning = tune_point_text(&job->tuning, &tuning);
     struct obj_cache_key key = obj_fingerprint_key(&print);
     hd_buf_fini(&tuning);
     return key;

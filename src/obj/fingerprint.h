@@ -21,7 +21,7 @@
 
 /* kind (STR, U64 or KEY), name, doc */
 #define OBJ_FINGERPRINT_LIST(X)                                                                    \
-    X(STR, stage, "what the entry is: program, ir, object")                                        \
+    X(STR, stage, "what the entry is: program, checked, object, isa")                              \
     X(U64, sources, "hash of Heddle's own sources and tables that take part in compiling")         \
     X(STR, skip_passes, "HEDDLE_SKIP_PASS")                                                        \
     X(STR, codegen, "HEDDLE_CODEGEN")                                                              \
@@ -33,6 +33,8 @@
     X(U64, path, "enum jit_path")                                                                  \
     X(U64, strict, "whether generated code checks what it touches")                                \
     X(STR, features, "CPU features beyond the path's")                                             \
+    X(U64, registers, "how many registers of a thread code may use; 0: as the kernel says")        \
+    X(U64, profile, "hash of the profile by which code is laid out; 0: none")                      \
     X(STR, tuning, "what was chosen for the kernel: a tune_point")                                 \
     X(STR, llvm, "version and identity of the code generator's LLVM")
 

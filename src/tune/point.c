@@ -144,6 +144,13 @@ void tune_point_print(const struct tune_point *point, struct hd_buf *out)
     }
 }
 
+const char *tune_point_text(const struct tune_point *point, struct hd_buf *buf)
+{
+    if (!tune_is_auto(point))
+        tune_point_print(point, buf);
+    return buf->ptr;
+}
+
 /* NAME=VALUE */
 static enum hd_status take_choice(struct hd_str word, enum tune_target target,
                                   struct tune_point *point)

@@ -82,6 +82,8 @@ bool tune_same(const struct tune_point *a, const struct tune_point *b);
 enum hd_status tune_point_parse(struct hd_str text, enum tune_target target,
                                 struct tune_point *out_point) HD_MUST_CHECK;
 void tune_point_print(const struct tune_point *point, struct hd_buf *out);
+/* What identifies it, for caches: its text, in an empty buffer, or NULL if it chooses nothing. */
+const char *tune_point_text(const struct tune_point *point, struct hd_buf *buf);
 
 static inline void tune_set_add(struct tune_set *set, unsigned parameter)
 {

@@ -24,13 +24,13 @@ struct interp_fault;
 struct refdev_engine {
     const char *name, *description;
     bool knows_registers; /* of hal_device_info */
-    /* Reads hal_program.assembled, of which there is some; NULL where it does not fit. `close` ends
-     * it with the module. NULL: the engine has no use for it. */
+    /* What the engine keeps of a module; NULL: no memory, it does without. `close` ends it with the
+     * module. NULL: it keeps nothing. */
     void *(*open)(const struct hal_program *program);
-    void (*close)(void *assembled);
-    /* Makes code of a kernel; any thread. `assembled`: of `open`, or NULL. NULL: it has none, and
+    void (*close)(void *kept);
+    /* Makes code of a kernel; any thread. `kept`: of `open`, or NULL. NULL: it has none, and
      * nothing of what is below. */
-    enum hd_status (*compile)(const struct ir_func *kernel, void *assembled, void **out_code);
+    enum hd_status (*compile)(const struct ir_func *kernel, void *kept, void **out_code);
     void (*release)(void *code);
     /* What code tells of a kernel, beside what its IR does. */
     void (*describe)(const void *code, struct hal_kernel_info *info);

@@ -30,8 +30,8 @@ enum hd_status refdev_module_load(struct hal_device *device, const struct hal_pr
         refdev_module_unload(&module->base);
         return hd_error(HD_NO_MEMORY, "module %s", program->name);
     }
-    if (program->assembled && refdev_of(device)->engine->open)
-        module->assembled = refdev_of(device)->engine->open(program);
+    if (refdev_of(device)->engine->open)
+        module->kept = refdev_of(device)->engine->open(program);
     if (program->nvars)
         memcpy(module->vars, program->var_va, program->nvars * sizeof(*module->vars));
     *out_module = &module->base;
@@ -54,8 +54,8 @@ void refdev_module_unload(struct hal_module *base)
         if (module->kernels[i])
             kernel_destroy(base->device, module->kernels[i]);
     }
-    if (module->assembled)
-        refdev_of(base->device)->engine->close(module->assembled);
+    if (module->kept)
+        refdev_of(base->device)->engine->close(module->kept);
     hd_free(module->kernels);
     hd_free(module->vars);
     hd_free(module);
@@ -72,7 +72,7 @@ static enum hd_status kernel_create_locked(struct refdev_module *module, const s
     if (!kernel)
         return hd_error(HD_NO_MEMORY, "kernel");
     if (engine->compile && !func->module->has_notes)
-        status = engine->compile(func, module->assembled, &kernel->code);
+        status = engine->compile(func, module->kept, &kernel->code);
     if (status == HD_OK)
         status = hal_kernel_publish(module->base.device, &kernel->base);
     if (status != HD_OK) {

@@ -29,7 +29,7 @@ struct refdev_module {
     uint32_t nvars;
     uint64_t *vars;                 /* addresses, by number */
     struct refdev_kernel **kernels; /* by number; NULL = not asked for yet */
-    void *assembled;                /* the engine's, or NULL */
+    void *kept;                     /* the engine's, or NULL */
 };
 
 struct refdev_kernel {

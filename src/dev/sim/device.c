@@ -5,6 +5,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/probe.h"
 #include "codegen/codegen.h"
 #include "dev/interp/interp_device.h"
 #include "dev/sim/sim_device.h"
@@ -35,38 +36,59 @@ static bool is_asked_for(const char *what)
     return value && !strcmp(value, what);
 }
 
-static void engine_close(void *assembled)
+/* What kernels of a module are made from beside their IR. */
+struct sim_module {
+    bool has_key; /* else nothing of it is in the code cache */
+    uint8_t key[ISA_KEY_BYTES];
+    struct isa_image image; /* code that an assembler made; without kernels where there is none */
+};
+
+static void engine_close(void *context)
 {
-    isa_image_fini(assembled);
-    hd_free(assembled);
+    struct sim_module *module = context;
+
+    isa_image_fini(&module->image);
+    hd_free(module);
 }
 
 /* What an image has of kernels, if it is of this program and by this compiler. */
-static void *engine_open(const struct hal_program *program)
+static void image_open(const struct hal_program *program, struct isa_image *out_image)
 {
-    struct isa_image *image = hd_new(struct isa_image);
     uint8_t key[ISA_KEY_BYTES];
+    struct isa_image image;
     const char *why = NULL;
 
-    if (!image)
-        return NULL;
     codegen_image_key(program->assembled_key, key);
-    if (isa_image_read(program->assembled, program->assembled_B, image) != HD_OK) {
+    if (isa_image_read(program->assembled, program->assembled_B, &image) != HD_OK) {
         hd_log_debug(HD_DEBUG_LOAD, "%s: its code is not taken: %s", program->name,
                      hd_error_message());
-        hd_free(image);
-        return NULL;
+        return;
     }
-    if (memcmp(image->key, key, sizeof(key)) != 0)
+    if (memcmp(image.key, key, sizeof(key)) != 0)
         why = "it is of another program, or by another version of the compiler";
     hd_log_debug(HD_DEBUG_LOAD, "%s: code of %zu kernels in its image%s%s", program->name,
-                 image->kernels.len, why ? " is not taken: " : "", why ? why : "");
-    image->ptx = NULL; /* not there when module_load is over */
-    image->ptx_B = 0;
-    if (!why)
-        return image;
-    engine_close(image);
-    return NULL;
+                 image.kernels.len, why ? " is not taken: " : "", why ? why : "");
+    image.ptx = NULL; /* not there when module_load is over */
+    image.ptx_B = 0;
+    if (why)
+        isa_image_fini(&image);
+    else
+        *out_image = image;
+}
+
+static void *engine_open(const struct hal_program *program)
+{
+    struct sim_module *module = hd_new(struct sim_module);
+
+    if (!module)
+        return NULL;
+    isa_image_init(&module->image);
+    module->has_key = program->key;
+    if (program->key)
+        memcpy(module->key, program->key, sizeof(module->key));
+    if (program->assembled)
+        image_open(program, &module->image);
+    return module;
 }
 
 /* Code of a kernel, and what it records. */
@@ -84,19 +106,46 @@ static void engine_release(void *context)
     hd_free(code);
 }
 
-static enum hd_status engine_compile(const struct ir_func *func, void *assembled, void **out_code)
+/*
+ * Code of the image, where nothing else is asked for than it was made with, or of the cache, or
+ * compiled. Nobody has put probes into what an image has. `module`: NULL without memory.
+ */
+static enum hd_status words_get(const struct sim_module *module, const struct ir_func *func,
+                                const struct codegen_options *options, struct isa_code *out_words)
+{
+    struct hd_compile_note note = {.name = func->name, .form = CODEGEN_DEVICE};
+    bool is_asked = !module || options->record || tune_is_recorded();
+    const struct isa_kernel *made = NULL;
+    uint32_t profile = codegen_profile_hash(options->profile);
+    enum hd_status status;
+    bool hit = false;
+
+    if (!is_asked && !func->module->has_probes && tune_is_auto(options->tuning))
+        made = isa_image_find(&module->image, hd_str_from(func->name));
+    if (made && profile && made->properties[ISA_PROPERTY_PROFILE] != profile)
+        made = NULL;
+    if (made && codegen_image_take(made, func, out_words) == HD_OK)
+        return HD_OK;
+    hd_compile_begin(&note);
+    /* Who checks the compiler wants it to compile. */
+    if (is_asked || !module->has_key || options->checks)
+        status = codegen_kernel(func, options, out_words);
+    else
+        status = codegen_kernel_cached(func, module->key, options, out_words, &hit);
+    hd_compile_end(&note, hit, status);
+    if (hit)
+        hd_log_debug(HD_DEBUG_JIT, "loaded %s from the cache", func->name);
+    return status;
+}
+
+static enum hd_status engine_compile(const struct ir_func *func, void *module, void **out_code)
 {
     struct codegen_options options = {.checks = is_asked_for("hazards")};
-    /* Nobody has put probes into what an image has. */
-    const struct isa_kernel *made = assembled && !func->module->has_probes
-                                        ? isa_image_find(assembled, hd_str_from(func->name))
-                                        : NULL;
     struct isa_code words = {0};
     struct tune_point tuning;
     struct sim_kernel kernel;
     struct sim_code *code;
     enum hd_status status;
-    uint32_t profile;
 
     HD_TRY(sim_kernel_of(func, &kernel));
     HD_TRY(codegen_profile_get(&options.profile));
@@ -109,14 +158,7 @@ static enum hd_status engine_compile(const struct ir_func *func, void *assembled
     options.record = ir_profile_is_recorded() ? &code->record : NULL;
     kernel.checks_hazards = options.checks;
     kernel.counts = is_asked_for("counts") || options.record;
-    profile = codegen_profile_hash(options.profile);
-    /* Code in an image is taken where nothing else is asked for than it was made with. */
-    if (options.record || tune_is_recorded() || !tune_is_auto(&tuning) ||
-        (made && profile && made->properties[ISA_PROPERTY_PROFILE] != profile))
-        made = NULL;
-    status = made ? codegen_image_take(made, func, &words) : HD_NOT_FOUND;
-    if (status != HD_OK)
-        status = codegen_kernel(func, &options, &words);
+    status = words_get(module, func, &options, &words);
     if (status == HD_OK && hd_debug(HD_DEBUG_ISA))
         code_dump(func, &words);
     if (status == HD_OK)

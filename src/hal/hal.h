@@ -528,7 +528,8 @@ struct hal_device_ops {
     /*
      * Makes code for launches of this size. Must have succeeded before a dispatch with that block
      * size is submitted; cheap when repeated. The grid only says how much there is to run: a device
-     * may begin a small launch in a slower form while it makes better code. HD_NO_MEMORY.
+     * may begin a small launch in a slower form while it makes better code. A grid of zeros stands
+     * for launches that are to come: the best code is made. HD_NO_MEMORY.
      */
     enum hd_status (*kernel_prepare)(struct hal_kernel *kernel, const uint32_t grid[3],
                                      const uint32_t block[3]) HD_MUST_CHECK;

@@ -97,6 +97,13 @@ enum hd_status core_module_function_at(struct core_module *module, uint32_t posi
  */
 enum hd_status core_function_load(struct core_function *function) HD_MUST_CHECK;
 /*
+ * Loads the function and makes the best code of it for launches with this block, or, NULL, with
+ * those that are likely: heddle/prepare.h says which. HD_BAD_ARG: a block that it cannot be
+ * launched with; errors as above (prepare.c).
+ */
+enum hd_status core_function_prepare(struct core_function *function, const uint32_t block[3])
+    HD_MUST_CHECK;
+/*
  * Finds out what the function needs, `info` and `max_dynamic_B`, from its PTX, unless that was
  * done. What looks as if it cannot be compiled, and native kernels, are loaded: the errors are
  * those. A kernel that is described may fail to load all the same; once it has, this fails as well.

@@ -236,6 +236,8 @@ enum hd_status cpu_kernel_prepare(struct hal_kernel *base, const uint32_t grid[3
 
     if (HD_LIKELY(code && !code->quick))
         return HD_OK;
+    if (!grid[0])
+        return jit_kernel_get(kernel->jit, kernel->func, cls, &code);
     return jit_kernel_start(kernel->jit, kernel->func, cls,
                             launch_size(base->module->device, grid, block), &kernel->codes[cls]);
 }

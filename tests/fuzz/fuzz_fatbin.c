@@ -1,8 +1,10 @@
 /* Fat binaries, bare images, ELF files and scanned sections: any bytes must be read without
  * harm. */
+#include "base/mem.h"
 #include "fuzz/fuzz.h"
 #include "obj/elf.h"
 #include "obj/fatbin.h"
+#include "obj/registered.h"
 
 static void read_entries(const struct obj_fatbin *fatbin)
 {
@@ -18,6 +20,21 @@ static void read_entries(const struct obj_fatbin *fatbin)
             __builtin_trap();
         hd_buf_fini(&buf);
     }
+}
+
+static void read_registered(const struct obj_elf *elf)
+{
+    size_t count = obj_registered_count(elf);
+    const void **parts = count ? hd_alloc_array(count + 1, sizeof(*parts)) : NULL;
+    uint8_t wrapper[OBJ_WRAPPER_B];
+    struct obj_image image;
+
+    if (!parts)
+        return;
+    obj_registered_wrap(elf, parts, wrapper);
+    if (obj_image_open(wrapper, sizeof(wrapper), &image) != HD_OK || image.part_count != count)
+        __builtin_trap();
+    hd_free(parts);
 }
 
 static void read_elf(const uint8_t *bytes, size_t size_B)
@@ -37,6 +54,7 @@ static void read_elf(const uint8_t *bytes, size_t size_B)
                 (void)obj_elf_symbol(&table, i, &symbol);
     for (size_t i = 0; i < 100 && obj_elf_needed(&elf, i, &library); i++)
         continue;
+    read_registered(&elf);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_B)

@@ -12,7 +12,7 @@
 #define ARENA_ALIGN       16
 #define ARENA_SMALL_MAX_B (64u << 10)
 #define ARENA_BLOCK_MIN_B (1u << 10)
-#define ARENA_BLOCK_MAX_B (1u << 20)
+#define ARENA_BLOCK_MAX_B (16u << 20)
 #define ARENA_RESERVE_B   (1u << 20)
 
 struct hd_arena_block {

@@ -2,12 +2,33 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define MEM_LARGE_B ((size_t)1 << 20)
+#define MEM_PAGE_B  ((uintptr_t)4096)
+
+/*
+ * What is large may lie in pages of 2 MiB, where the system has them for who asks: page faults are
+ * a fifth of the time in which a large kernel is compiled otherwise.
+ */
+static void *mem_in_large_pages(void *ptr, size_t size_B)
+{
+#ifdef MADV_HUGEPAGE
+    /* All of its pages: a mapping with two kinds of pages would not grow by mremap(). */
+    uintptr_t begin = (uintptr_t)ptr & ~(MEM_PAGE_B - 1);
+    uintptr_t end = ((uintptr_t)ptr + size_B + MEM_PAGE_B - 1) & ~(MEM_PAGE_B - 1);
+
+    if (ptr && size_B >= MEM_LARGE_B)
+        (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+#endif
+    return ptr;
+}
 
 void *hd_alloc(size_t size_B)
 {
     if (hd_fault_alloc())
         return NULL;
-    return calloc(1, size_B ? size_B : 1);
+    return mem_in_large_pages(calloc(1, size_B ? size_B : 1), size_B);
 }
 
 void *hd_alloc_array(size_t count, size_t elem_B)
@@ -23,7 +44,7 @@ void *hd_realloc(void *ptr, size_t size_B)
 {
     if (hd_fault_alloc())
         return NULL;
-    return realloc(ptr, size_B ? size_B : 1);
+    return mem_in_large_pages(realloc(ptr, size_B ? size_B : 1), size_B);
 }
 
 char *hd_strdup(const char *text)

@@ -25,7 +25,7 @@ LIMITS = {
     "src/advise": 24, "src/analysis": 66, "src/api/cublaslt": 4, "src/api/cudnn": 17, "src/api/cufft": 4, "src/api/cupti": 52,
     "src/api/curand": 2, "src/api/cusolver": 2, "src/api/driver": 51, "src/api/nvfatbin": 5, "src/api/nvjitlink": 7,
     "src/api/nvml": 7, "src/api/nvptxcompiler": 1, "src/api/nvrtc": 23, "src/api/nvtx": 3, "src/api/nvvm": 17, "src/api/runtime": 17,
-    "src/base": 22, "src/clang": 55, "src/codegen": 119, "src/compile": 14, "src/core": 206, "src/count": 17, "src/dbg": 71,
+    "src/base": 22, "src/clang": 55, "src/codegen": 118, "src/compile": 14, "src/core": 206, "src/count": 17, "src/dbg": 71,
     "src/dev/cpu": 92, "src/dev/interp": 22, "src/dev/remote": 12, "src/frameworks": 11, "src/hal": 8, "src/interp": 56, "src/ir": 79,
     "src/isa": 9, "src/jit": 591, "src/klib": 27, "src/libdevice": 5, "src/linker": 1, "src/lower": 145, "src/model": 99,
     "src/obj": 18, "src/opt": 102, "src/preload": 26, "src/prof": 39, "src/ptx": 72, "src/ptxas": 9, "src/registry": 5,

@@ -114,7 +114,7 @@ struct facts_symbol facts_symbol(const struct facts *f, uint32_t symbol)
 
 struct facts_form facts_form(const struct facts *f, const struct ir_value *v)
 {
-    assert(v->id < f->nvalues);
+    assert(v->id < f->nvalues && f->has_lanes); /* facts_compute_ranges() makes none */
     return f->of[v->id].form;
 }
 

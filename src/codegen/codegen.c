@@ -43,13 +43,18 @@ static void dump(const struct mc_func *f, const char *when)
     hd_buf_fini(&text);
 }
 
-/* Selects a function and gives it registers, in another order of instructions if asked. */
+/* What makes code faster and takes registers. */
+struct eagerness {
+    bool reorders, vectorizes;
+};
+
+/* Selects a function and gives it registers. */
 static enum hd_status allocate(struct codegen_unit *unit, const struct ir_func *func, uint32_t most,
-                               bool reorder, struct mc_func *f, uint32_t *out_used)
+                               struct eagerness eager, struct mc_func *f, uint32_t *out_used)
 {
     if (codegen_is_routine(func))
         most = CODEGEN_ROUTINE_REGS;
-    HD_TRY(select_func(unit, func, f));
+    HD_TRY(select_func(unit, func, eager.vectorizes, f));
     dump(f, "selected");
     if (codegen_does(f->settings, CODEGEN_PREDICATE))
         HD_TRY(predicate(f));
@@ -57,7 +62,7 @@ static enum hd_status allocate(struct codegen_unit *unit, const struct ir_func *
         HD_TRY(coalesce(f));
         dump(f, "coalesced");
     }
-    if (reorder) {
+    if (eager.reorders) {
         HD_TRY(schedule(f, most));
         dump(f, "in order");
     }
@@ -68,14 +73,18 @@ static enum hd_status allocate(struct codegen_unit *unit, const struct ir_func *
 static enum hd_status allocate_best(struct codegen_unit *unit, const struct ir_func *func,
                                     uint32_t most, struct mc_func *f, uint32_t *out_used)
 {
-    bool reorder = !unit->module->debug && codegen_does(&unit->settings, CODEGEN_SCHEDULE);
-    enum hd_status status = allocate(unit, func, most, reorder, f, out_used);
+    const struct codegen_settings *settings = &unit->settings;
+    struct eagerness eager = {
+        .reorders = !unit->module->debug && codegen_does(settings, CODEGEN_SCHEDULE),
+        .vectorizes = !unit->module->debug && codegen_does(settings, CODEGEN_VECTORIZE)};
+    enum hd_status status = allocate(unit, func, most, eager, f, out_used);
     struct mc_func plain;
     uint32_t used;
 
-    if (!reorder || (status == HD_OK ? !f->spilled_B : status != HD_NOT_SUPPORTED))
+    if ((!eager.reorders && !eager.vectorizes) ||
+        (status == HD_OK ? !f->spilled_B : status != HD_NOT_SUPPORTED))
         return status;
-    if (allocate(unit, func, most, false, &plain, &used) == HD_OK &&
+    if (allocate(unit, func, most, (struct eagerness){0}, &plain, &used) == HD_OK &&
         (status != HD_OK || plain.spilled_B <= f->spilled_B)) {
         mc_fini(f);
         *f = plain;

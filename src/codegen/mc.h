@@ -191,7 +191,7 @@ enum hd_status converge_compute(const struct ir_func *func, struct hd_arena *are
 
 /* select*.c: IR to instructions; HD_NOT_SUPPORTED with the place. */
 struct codegen_unit;
-enum hd_status select_func(struct codegen_unit *unit, const struct ir_func *func,
+enum hd_status select_func(struct codegen_unit *unit, const struct ir_func *func, bool vectorizes,
                            struct mc_func *out) HD_MUST_CHECK;
 /*
  * profile.c: what a profile has of a function, unit->profile, and that it is to record,

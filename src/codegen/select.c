@@ -334,7 +334,7 @@ static bool prepare(struct sel *s)
     return !s->f->failed;
 }
 
-enum hd_status select_func(struct codegen_unit *unit, const struct ir_func *func,
+enum hd_status select_func(struct codegen_unit *unit, const struct ir_func *func, bool vectorizes,
                            struct mc_func *out)
 {
     struct sel s = {.unit = unit, .f = out, .ir = func};
@@ -345,6 +345,8 @@ enum hd_status select_func(struct codegen_unit *unit, const struct ir_func *func
         return hd_error(HD_NO_MEMORY, "function %s: no memory", func->name);
     s.b = s.begin[0];
     select_arguments(&s);
+    if (vectorizes)
+        HD_TRY(vectorize(func, s.frame_base != MC_NO_UNIT, &out->arena, &s.wide));
     create_phis(&s);
     for (uint32_t i = 0; i < func->nblocks && s.status == HD_OK; i++)
         select_block(&s, func->blocks[i]);

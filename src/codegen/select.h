@@ -9,6 +9,7 @@
 #define HD_CODEGEN_SELECT_H
 
 #include "codegen/mc.h"
+#include "codegen/vectorize.h"
 
 enum sel_kind { SEL_NONE, SEL_UNITS, SEL_NUMBER, SEL_CONSTANT };
 struct sel_value {
@@ -24,15 +25,16 @@ struct sel {
     const struct ir_func *ir;
     const struct ir_instr *at;
     struct converge meets;
-    struct sel_value *values;  /* by id */
-    struct mc_block **begin;   /* by block of the IR: where it begins */
-    struct mc_block **entries; /* by header: block on all edges into the loop; NULL: none */
-    uint32_t *barriers;        /* by point of `meets`: unit */
-    struct mc_block *b;        /* being written */
-    uint32_t frame_base;       /* unit that holds it; MC_NO_UNIT: it is constant */
-    uint32_t return_to;        /* pair that says where a function returns to */
-    bool allocates;            /* stack, besides its frame */
-    bool has_probes;           /* `probe_at` is where their operands go, one after the other */
+    struct sel_value *values;     /* by id */
+    struct vectorize_load **wide; /* by id of a load's first result; NULL: none are */
+    struct mc_block **begin;      /* by block of the IR: where it begins */
+    struct mc_block **entries;    /* by header: block on all edges into the loop; NULL: none */
+    uint32_t *barriers;           /* by point of `meets`: unit */
+    struct mc_block *b;           /* being written */
+    uint32_t frame_base;          /* unit that holds it; MC_NO_UNIT: it is constant */
+    uint32_t return_to;           /* pair that says where a function returns to */
+    bool allocates;               /* stack, besides its frame */
+    bool has_probes;              /* `probe_at` is where their operands go, one after the other */
     uint32_t probe_at;
     enum hd_status status;
 };

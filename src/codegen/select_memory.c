@@ -189,10 +189,24 @@ static void load_param(struct sel *s, const struct ir_instr *in)
 static void select_load(struct sel *s, const struct ir_instr *in)
 {
     unsigned bytes = element_bits(in) / 8 * elements(in);
+    struct vectorize_load *wide = NULL;
     uint32_t d;
 
     if (in->mem.space == IR_SPACE_PARAM) {
         load_param(s, in);
+        return;
+    }
+    if (s->wide && in->ndst)
+        wide = s->wide[in->dst[0]->id];
+    if (wide) {
+        if (wide->first == in) {
+            struct ir_instr all = *in;
+
+            all.mem.offset = wide->offset;
+            wide->unit = sel_new(s, wide->bytes / 4);
+            load(s, in, sel_address(s, &all), wide->bytes, wide->unit);
+        }
+        set_loaded(s, in, wide->unit + (uint32_t)(in->mem.offset - wide->offset) / 4);
         return;
     }
     d = sel_new(s, HD_MAX(bytes / 4, 1u));

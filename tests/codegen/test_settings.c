@@ -7,13 +7,14 @@
 
 #include "codegen/both.h"
 
-/* Something for each pass: a sum in a loop, more numbers than registers, a jump to a jump. */
+/* Something for each pass: loads of neighbours, a sum in a loop, many numbers, a jump to another. */
 static const char text[] =
     ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u32 "
     "n) {\n"
-    ".reg .b64 x, i; .reg .b32 t, s, n, a<32>; .reg .pred p, q;\n"
+    ".reg .b64 x, i, y; .reg .b32 t, s, n, a<32>; .reg .pred p, q;\n"
     "ld.param.u64 x, [out];\nld.param.u32 n, [n];\nmov.u32 t, %tid.x;\nmul.wide.u32 i, t, 4;\n"
-    "add.u64 x, x, i;\nmov.u32 s, 0;\n"
+    "and.b64 y, x, -16;\nadd.u64 x, x, i;\nld.global.u32 s, [y];\nld.global.u32 t, [y+4];\n"
+    "add.u32 s, s, t;\n"
     "loop:\nld.global.v4.u32 {a0, a1, a2, a3}, [x+128];\n"
     "ld.global.v4.u32 {a4, a5, a6, a7}, [x+256];\nld.global.v4.u32 {a8, a9, a10, a11}, [x+384];\n"
     "ld.global.v4.u32 {a12, a13, a14, a15}, [x+512];\n"

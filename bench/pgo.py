@@ -3,7 +3,7 @@
 
     bench/pgo.py [--build DIR] [--flavour F] [--only a,b] [--jobs N] [--json FILE] [--write]
 
-The programs are the 32 kernels of bench/cuda at their smallest sizes; the run that is recorded is the one that is measured, so this is the
+The programs are the 32 kernels of bench/cuda at their smallest sizes, and the examples; the run that is recorded is the one that is measured, so this is the
 most that a profile can give. Nothing is measured in time, so that two runs give the same numbers:
 
     instructions   of warps that were executed, by the device's count
@@ -58,7 +58,7 @@ def numbers(told):
 
 
 def table_of(results):
-    table = Table("The 32 kernels", ["program", "instructions", "ratio", "cycles", "ratio", "registers", "with", "spilled", "with"])
+    table = Table("The 32 kernels and the examples", ["program", "instructions", "ratio", "cycles", "ratio", "registers", "with", "spilled", "with"])
     ratios = {"instructions": {}, "cycles": {}, "registers": {}}
     for name, told in results.items():
         error = told["without"].error or told["with"].error
@@ -84,7 +84,8 @@ def main():
     setup = Setup(args.build)
     if not args.no_build:
         simulated.build(setup, args.flavour)
-    programs = simulated.corpus(setup, args.flavour, args.only.split(","), lambda n: kernels.tiny_args(n) + simulated.ONCE)
+    names = args.only.split(",")
+    programs = simulated.corpus(setup, args.flavour, names, lambda n: kernels.tiny_args(n) + simulated.ONCE, len(names) == len(kernels.NAMES))
     results = measure_all(programs, args.jobs)
     table = table_of(results)
     print("\n".join(table.plain()))

@@ -19,12 +19,22 @@ struct sel_value {
     uint64_t lo, hi;
 };
 
+/* Copies side by side that were made in a block, to be read again: by a hash of what they are. */
+enum { SEL_TUPLES = 64, SEL_TUPLE_WORDS = 8 };
+struct sel_tuples {
+    const struct mc_block *b;
+    struct sel_made_tuple {
+        uint32_t unit, n, words[SEL_TUPLE_WORDS];
+    } at[SEL_TUPLES];
+};
+
 struct sel {
     struct codegen_unit *unit;
     struct mc_func *f;
     const struct ir_func *ir;
     const struct ir_instr *at;
     struct converge meets;
+    struct sel_tuples tuples;
     struct sel_value *values;     /* by id */
     struct vectorize_load **wide; /* by id of a load's first result; NULL: none are */
     struct mc_block **begin;      /* by block of the IR: where it begins */

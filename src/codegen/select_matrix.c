@@ -1,4 +1,6 @@
 /* Matrix loads, stores and products: products of the IR are cut into those of the machine. */
+#include <string.h>
+
 #include "codegen/select.h"
 
 enum { TILE_COLUMNS = 8 };
@@ -171,16 +173,50 @@ static bool is_machines(const struct ir_mma *mma)
     return tall || row == 16;
 }
 
-/* Units of registers first .. of the sources, side by side. */
+/* Where the copies of these words are, or go; NULL: they are no registers, or too many. */
+static struct sel_made_tuple *made_of(struct sel *s, const struct isa_operand *words, unsigned n)
+{
+    struct sel_made_tuple wanted = {.n = n}, *made;
+
+    if (n > SEL_TUPLE_WORDS)
+        return NULL;
+    for (unsigned i = 0; i < n; i++) {
+        if (words[i].kind != ISA_KIND_REG || words[i].negate || words[i].absolute)
+            return NULL;
+        wanted.words[i] = (uint32_t)words[i].value;
+    }
+    if (s->tuples.b != s->b)
+        s->tuples = (struct sel_tuples){.b = s->b};
+    made = &s->tuples.at[(wanted.words[0] * 31 + n) % SEL_TUPLES];
+    if (memcmp(made->words, wanted.words, sizeof(wanted.words)) != 0 || made->n != n)
+        *made = wanted;
+    return made;
+}
+
+/*
+ * Units of registers first .. of the sources, side by side, to be read: RZ for zeroes. Products of
+ * a row of tiles share a fragment, whose copies are made once.
+ */
 static uint32_t fragment(struct sel *s, const struct ir_instr *in, unsigned first, unsigned n,
                          unsigned words)
 {
     struct isa_operand word[32];
+    struct sel_made_tuple *made;
+    bool is_zero = true;
 
     assert(n * words <= HD_COUNT_OF(word));
-    for (unsigned i = 0; i < n * words; i++)
+    for (unsigned i = 0; i < n * words; i++) {
         word[i] = sel_word(s, in->src[first + i / words], i % words);
-    return sel_tuple(s, word, n * words);
+        is_zero &= word[i].kind == ISA_KIND_IMMEDIATE && !word[i].value;
+    }
+    if (is_zero)
+        return ISA_RZ;
+    made = made_of(s, word, n * words);
+    if (!made)
+        return sel_tuple(s, word, n * words);
+    if (made->unit == MC_NO_UNIT)
+        made->unit = sel_tuple(s, word, n * words);
+    return made->unit;
 }
 
 /*

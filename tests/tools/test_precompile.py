@@ -237,6 +237,8 @@ def test_sim_entries(b, tap):
     tap.ok(got.returncode == 0 and "from the cache" not in got.stderr and b.entries() == before, "who checks the compiler has it compile", got.stderr)
     got = b.run("precompile", "-d", "sim", path, HEDDLE_DEBUG="jit")
     tap.ok("loaded fine from the cache" in got.stderr, "others do not", got.stderr)
+    got = b.run("precompile", "-d", "sim", path, HEDDLE_DEBUG="counts")
+    tap.ok("kernel=fine words=" in got.stderr, "who wants to hear what code costs hears it", got.stderr)
 
 
 def main():

@@ -127,8 +127,9 @@ static enum hd_status words_get(const struct sim_module *module, const struct ir
     if (made && codegen_image_take(made, func, out_words) == HD_OK)
         return HD_OK;
     hd_compile_begin(&note);
-    /* Who checks the compiler wants it to compile. */
-    if (is_asked || !module->has_key || options->checks)
+    /* Who checks the compiler, or wants to hear what it does, wants it to compile. */
+    if (is_asked || !module->has_key || options->checks || hd_debug(HD_DEBUG_ISA) ||
+        hd_debug(HD_DEBUG_CODE) || hd_debug(HD_DEBUG_COUNTS))
         status = codegen_kernel(func, options, out_words);
     else
         status = codegen_kernel_cached(func, module->key, options, out_words, &hit);

@@ -7,7 +7,7 @@
 
 #include "codegen/both.h"
 
-/* Something for each pass: loads of neighbours, a sum in a loop, many numbers, a jump to another. */
+/* Something for each pass: loads of neighbours, a sum in a loop, numbers, a jump to another. */
 static const char text[] =
     ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u32 "
     "n) {\n"

@@ -169,7 +169,6 @@ static int build_torches(const struct precompile *p)
 struct outcome {
     const struct precompile *p;
     struct obj_cache_stat before, after;
-    const char *folder;
     uint64_t cap_B;
 };
 
@@ -259,8 +258,7 @@ static void put_json(struct hd_json *j, const struct outcome *o)
 static int compile_for(struct order *o, struct obj_cache *cache, const char *device,
                        struct hd_json *json)
 {
-    struct outcome outcome = {
-        .p = &o->p, .folder = obj_cache_dir(cache), .cap_B = obj_cache_cap_B(cache)};
+    struct outcome outcome = {.p = &o->p, .cap_B = obj_cache_cap_B(cache)};
     int code;
 
     assert(cache && o->p.workers);
@@ -296,7 +294,7 @@ static int compile_all(struct order *o, struct obj_cache *cache)
         hd_json_u64(&json, "examined", o->p.examined);
         hd_json_open(&json, "devices", '[');
     }
-    for (size_t i = 0; i < o->ndevices; i++)
+    for (size_t i = 0; o->p.images.len && i < o->ndevices; i++)
         if (compile_for(o, cache, o->devices[i], o->as_json ? &json : NULL) != CLI_OK)
             code = CLI_FAILED;
     if (o->as_json) {

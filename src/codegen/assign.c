@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "codegen/mc.h"
 
-enum { WORDS = 4, BARRIERS = 16, ROUNDS = 40, FAILURES = 64 /* in a round */ };
+enum { WORDS = 4, ROUNDS = 40, FAILURES = 64 /* in a round */ };
 
 enum round { ROUND_DONE, ROUND_AGAIN, ROUND_FULL, ROUND_NO_MEMORY };
 
@@ -323,18 +323,22 @@ static void occupy(struct assign *a, uint32_t unit, uint32_t r)
 
 static bool place_small(struct assign *a, struct mc_vreg *v)
 {
-    unsigned n = v->class == MC_PRED ? a->f->settings->predicates : BARRIERS;
+    /* Who calls a routine may hold lanes; other functions are not called then. */
+    bool top = v->class == MC_BARRIER && codegen_is_routine(a->f->ir);
+    unsigned n = v->class == MC_PRED ? a->f->settings->predicates
+                 : top               ? CODEGEN_ROUTINE_BARRIERS
+                                     : CONVERGE_MOST;
     uint32_t sum = 0;
 
     live_foreach(seg, &a->live, v->first)
         for (uint32_t p = seg->start; p < seg->end; p++)
             sum |= v->class == MC_PRED ? a->preds[p] : a->barriers[p];
-    for (unsigned r = 0; r < n; r++) {
+    for (unsigned i = 0; i < n; i++) {
+        unsigned r = top ? CONVERGE_BARRIERS - 1 - i : i;
+
         if (sum >> r & 1)
             continue;
-        /* Who calls a routine may hold lanes; other functions are not called then. */
-        bool top = v->class == MC_BARRIER && codegen_is_routine(a->f->ir);
-        v->assigned = (int16_t)(top ? BARRIERS - 1 - r : r);
+        v->assigned = (int16_t)r;
         live_foreach(seg, &a->live, v->first)
             for (uint32_t p = seg->start; p < seg->end; p++) {
                 a->preds[p] |= v->class == MC_PRED ? (uint8_t)(1u << r) : 0;

@@ -6,6 +6,7 @@
  * there. From a loop that may wait for another thread, which may be one of the warp that left it
  * already, lanes go on as they come: they meet where the loop's surroundings do. So do lanes with a
  * barrier of the CTA on their way: those that wait there may need those that would wait for them.
+ * And so do lanes of some branches where more are nested than there are barriers.
  */
 #include "codegen/mc.h"
 
@@ -171,6 +172,76 @@ static void sort(const struct state *s)
     }
 }
 
+/*
+ * Adds `by` to the blocks at whose end a point's barrier is kept, which are those that are seen:
+ * all from which its meeting point can be reached without remembering lanes anew.
+ */
+static void count_region(struct state *s, const struct converge_point *p, int32_t *count,
+                         int32_t by)
+{
+    const struct ir_loops *loops = &s->shapes->loops;
+    const struct ir_loop *loop = p->at_entry ? &loops->loops[loops->loop_of[p->at]] : NULL;
+    uint32_t n = 0;
+
+    s->search++;
+    s->work[n++] = p->meet;
+    while (n) {
+        const struct ir_block *b = s->func->blocks[s->work[--n]];
+
+        for (uint32_t i = 0; i < b->npreds; i++) {
+            uint32_t from = b->preds[i]->id;
+
+            if (s->seen[from] == s->search || (loop && b->id == p->at && !loop_holds(loop, from)))
+                continue;
+            s->seen[from] = s->search;
+            count[from] += by;
+            if (loop || from != p->at)
+                s->work[n++] = from;
+        }
+    }
+}
+
+/* The point over `block` whose lanes meet least often, the innermost of them. */
+static uint32_t rarest(struct state *s, uint32_t block, int32_t *count)
+{
+    const struct ir_loops *loops = &s->shapes->loops;
+    uint32_t best = IR_NO_BLOCK, least = 0;
+
+    for (uint32_t i = 0; i < s->out->npoints; i++) {
+        const struct converge_point *p = &s->out->points[i];
+        uint32_t l = loops->loop_of[p->meet], depth = l == IR_NO_BLOCK ? 0 : loops->loops[l].depth;
+
+        count_region(s, p, count, 0);
+        if (s->seen[block] != s->search || (best != IR_NO_BLOCK && depth > least))
+            continue;
+        best = i;
+        least = depth;
+    }
+    assert(best != IR_NO_BLOCK); /* some are counted there */
+    return best;
+}
+
+/* Takes points away where more than CONVERGE_MOST lie over a block; true: it did. */
+static bool limit(struct state *s, int32_t *count)
+{
+    struct converge *out = s->out;
+    bool any = false;
+
+    for (uint32_t i = 0; i < out->npoints; i++)
+        count_region(s, &out->points[i], count, 1);
+    for (uint32_t b = 0; b < s->func->nblocks; b++)
+        while (count[b] > CONVERGE_MOST) {
+            uint32_t i = rarest(s, b, count);
+
+            count_region(s, &out->points[i], count, -1);
+            out->npoints--;
+            for (; i < out->npoints; i++)
+                out->points[i] = out->points[i + 1];
+            any = true;
+        }
+    return any;
+}
+
 enum hd_status converge_compute(const struct ir_func *func, struct hd_arena *arena,
                                 struct converge *out)
 {
@@ -178,6 +249,7 @@ enum hd_status converge_compute(const struct ir_func *func, struct hd_arena *are
     struct ir_shapes *shapes = hd_arena_new(arena, struct ir_shapes);
     struct state s = {.func = func, .shapes = shapes, .out = out};
     bool apart = false;
+    int32_t *count;
 
     HD_TRY(ir_shapes_compute(func, facts, arena, shapes));
     *out =
@@ -186,7 +258,8 @@ enum hd_status converge_compute(const struct ir_func *func, struct hd_arena *are
                           .shapes = shapes};
     s.work = hd_arena_array(arena, uint32_t, func->nblocks);
     s.seen = hd_arena_array(arena, uint32_t, func->nblocks);
-    if (!out->points || !s.work || !s.seen)
+    count = hd_arena_array(arena, int32_t, func->nblocks);
+    if (!out->points || !s.work || !s.seen || !count)
         return hd_error(HD_NO_MEMORY, "function %s: no memory", func->name);
     for (uint32_t b = 0; b < func->nblocks; b++) {
         struct converge_point p;
@@ -199,6 +272,7 @@ enum hd_status converge_compute(const struct ir_func *func, struct hd_arena *are
             apart = true;
     }
     sort(&s);
+    apart |= out->npoints > CONVERGE_MOST && limit(&s, count);
     /* Where they meet again is not known then. */
     for (uint32_t b = 0; apart && b < func->nblocks; b++)
         shapes->divergent[b] = true;

@@ -176,6 +176,11 @@ void mc_print(const struct mc_func *f, struct hd_buf *out);
  * before its branch; or, with `at_entry`, on every edge into the loop whose header it is. They meet
  * at the start of block `meet`.
  */
+enum {
+    CONVERGE_BARRIERS = 16, /* of a warp */
+    CONVERGE_MOST =
+        CONVERGE_BARRIERS - 4, /* that lanes of a function are remembered in at a time */
+};
 struct converge_point {
     uint32_t at, meet;
     bool at_entry;
@@ -301,9 +306,10 @@ static inline bool codegen_is_callable(const struct ir_func *func)
 bool codegen_want(struct codegen_unit *unit, const struct ir_func *func);
 /*
  * Functions in integers for what has no sequence of its own (routines.ptx); their calls cost
- * CODEGEN_ROUTINE_REGS registers only. NULL: no memory.
+ * CODEGEN_ROUTINE_REGS registers only, and the last CODEGEN_ROUTINE_BARRIERS barriers, which no
+ * other function uses. NULL: no memory.
  */
-enum { CODEGEN_ROUTINE_REGS = 16 };
+enum { CODEGEN_ROUTINE_REGS = 16, CODEGEN_ROUTINE_BARRIERS = 4 };
 const struct ir_func *codegen_routine(const char *name);
 bool codegen_is_routine(const struct ir_func *func);
 

@@ -2,7 +2,8 @@
  * Loads of neighbours become one wide load. Unrolled loops read row after row of a tile word by
  * word, and a warp's load of four words takes an LDS.128 a quarter of the instructions.
  *
- * Loads of a block are collected until something may write memory or part lanes. Those from one
+ * Loads of a block are collected until something may write memory, part lanes, or order accesses
+ * (volatile, acquire). Those from one
  * address value whose offsets follow each other make 16 or 8 bytes, where the address of the first
  * is a multiple of that: value facts say so, with what only the layout of windows knows, where a
  * variable of shared or local memory lies. The wide load stands where the earliest of them stood;
@@ -161,7 +162,8 @@ enum hd_status vectorize(const struct ir_func *func, bool frame_moves, struct hd
         ir_foreach_instr(in, func->blocks[b]) {
             struct candidate c = {in, facts_access_B(in), ++position};
 
-            if (ir_op_infos[in->op].flags & (IR_F_STORE | IR_F_ATOM | IR_F_EFFECT | IR_F_CONV))
+            if (ir_op_infos[in->op].flags & (IR_F_STORE | IR_F_ATOM | IR_F_EFFECT | IR_F_CONV) ||
+                in->mem.sem != IR_SEM_WEAK) /* what comes behind an acquire stays behind it */
                 end_run(&v);
             else if (is_candidate(&v, in))
                 v.is_over |= !hd_vec_push(&v.run, c);

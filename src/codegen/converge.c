@@ -8,6 +8,8 @@
  * barrier of the CTA on their way: those that wait there may need those that would wait for them.
  * And so do lanes of some branches where more are nested than there are barriers.
  */
+#include <string.h>
+
 #include "codegen/mc.h"
 
 struct state {
@@ -201,45 +203,39 @@ static void count_region(struct state *s, const struct converge_point *p, int32_
     }
 }
 
-/* The point over `block` whose lanes meet least often, the innermost of them. */
-static uint32_t rarest(struct state *s, uint32_t block, int32_t *count)
-{
-    const struct ir_loops *loops = &s->shapes->loops;
-    uint32_t best = IR_NO_BLOCK, least = 0;
-
-    for (uint32_t i = 0; i < s->out->npoints; i++) {
-        const struct converge_point *p = &s->out->points[i];
-        uint32_t l = loops->loop_of[p->meet], depth = l == IR_NO_BLOCK ? 0 : loops->loops[l].depth;
-
-        count_region(s, p, count, 0);
-        if (s->seen[block] != s->search || (best != IR_NO_BLOCK && depth > least))
-            continue;
-        best = i;
-        least = depth;
-    }
-    assert(best != IR_NO_BLOCK); /* some are counted there */
-    return best;
-}
-
-/* Takes points away where more than CONVERGE_MOST lie over a block; true: it did. */
+/*
+ * Takes points away where more than CONVERGE_MOST lie over a block, beginning with the one that has
+ * most: those whose lanes meet least often, inner ones first. True: it did.
+ */
 static bool limit(struct state *s, int32_t *count)
 {
+    const struct ir_loops *loops = &s->shapes->loops;
     struct converge *out = s->out;
-    bool any = false;
 
     for (uint32_t i = 0; i < out->npoints; i++)
         count_region(s, &out->points[i], count, 1);
-    for (uint32_t b = 0; b < s->func->nblocks; b++)
-        while (count[b] > CONVERGE_MOST) {
-            uint32_t i = rarest(s, b, count);
+    for (bool any = false;; any = true) {
+        uint32_t most = 0;
 
-            count_region(s, &out->points[i], count, -1);
-            out->npoints--;
-            for (; i < out->npoints; i++)
-                out->points[i] = out->points[i + 1];
-            any = true;
-        }
-    return any;
+        for (uint32_t b = 1; b < s->func->nblocks; b++)
+            most = count[b] > count[most] ? b : most;
+        if (count[most] <= CONVERGE_MOST)
+            return any;
+        for (uint32_t depth = 0; count[most] > CONVERGE_MOST; depth++)
+            for (uint32_t i = out->npoints; i-- > 0 && count[most] > CONVERGE_MOST;) {
+                uint32_t l = loops->loop_of[out->points[i].meet];
+
+                if ((l == IR_NO_BLOCK ? 0 : loops->loops[l].depth) != depth)
+                    continue;
+                count_region(s, &out->points[i], count, 0);
+                if (s->seen[most] != s->search)
+                    continue;
+                count_region(s, &out->points[i], count, -1);
+                out->npoints--;
+                memmove(&out->points[i], &out->points[i + 1],
+                        (out->npoints - i) * sizeof(*out->points));
+            }
+    }
 }
 
 enum hd_status converge_compute(const struct ir_func *func, struct hd_arena *arena,

@@ -177,9 +177,9 @@ void mc_print(const struct mc_func *f, struct hd_buf *out);
  * at the start of block `meet`.
  */
 enum {
-    CONVERGE_BARRIERS = 16, /* of a warp */
-    CONVERGE_MOST =
-        CONVERGE_BARRIERS - 4, /* that lanes of a function are remembered in at a time */
+    CONVERGE_BARRIERS = 16,       /* of a warp */
+    CODEGEN_ROUTINE_BARRIERS = 4, /* the last of them: codegen_routine() */
+    CONVERGE_MOST = CONVERGE_BARRIERS - CODEGEN_ROUTINE_BARRIERS, /* of other functions */
 };
 struct converge_point {
     uint32_t at, meet;
@@ -309,7 +309,7 @@ bool codegen_want(struct codegen_unit *unit, const struct ir_func *func);
  * CODEGEN_ROUTINE_REGS registers only, and the last CODEGEN_ROUTINE_BARRIERS barriers, which no
  * other function uses. NULL: no memory.
  */
-enum { CODEGEN_ROUTINE_REGS = 16, CODEGEN_ROUTINE_BARRIERS = 4 };
+enum { CODEGEN_ROUTINE_REGS = 16 };
 const struct ir_func *codegen_routine(const char *name);
 bool codegen_is_routine(const struct ir_func *func);
 

@@ -71,10 +71,10 @@ PROGRAMS = [
     ("multimem", ("-arch=sm_90", "-lcuda"), "added", {"heddle__inst_executed_op_multimem.sum": 4, BYTES.format("multimem"): 512, SECTORS.format("global", "red"): 2,
                                                       REQUESTS.format("global", "ld"): 2, SECTORS.format("global", "ld"): 2, SECTORS.format("global", "st"): 8}),
     # Four warps, twice: m64n8k16, of 64 rows and 8 columns of 32 bytes.
-    ("products", ("-arch=sm_90a",), "fine", {TENSOR: 8, OPS: 2 * 2 * 64 * 8 * 16, BYTES.format("shared_op_mma"): 2 * (64 + 8) * 32}),
+    ("products", ("-gencode=arch=compute_90a,code=compute_90a",), "fine", {TENSOR: 8, OPS: 2 * 2 * 64 * 8 * 16, BYTES.format("shared_op_mma"): 2 * (64 + 8) * 32}),
     # m128n8k16 by one thread, then m256n16k16 of two blocks.
-    ("products", ("-arch=sm_100a", "-DTENSOR_MEMORY"), "fine", {TENSOR: 1, OPS: 2 * 128 * 8 * 16, BYTES.format("shared_op_mma"): (128 + 8) * 32}),
-    ("products", ("-arch=sm_100a", "-DTENSOR_MEMORY"), "pair", {TENSOR: 1, OPS: 2 * 256 * 16 * 16, BYTES.format("shared_op_mma"): (256 + 16) * 32}),
+    ("products", ("-gencode=arch=compute_100a,code=compute_100a", "-DTENSOR_MEMORY"), "fine", {TENSOR: 1, OPS: 2 * 128 * 8 * 16, BYTES.format("shared_op_mma"): (128 + 8) * 32}),
+    ("products", ("-gencode=arch=compute_100a,code=compute_100a", "-DTENSOR_MEMORY"), "pair", {TENSOR: 1, OPS: 2 * 256 * 16 * 16, BYTES.format("shared_op_mma"): (256 + 16) * 32}),
 ]
 
 

@@ -177,6 +177,8 @@ def test_failures(b, tap):
         tap.ok(got.returncode == status and said in got.stderr, f"precompile {' '.join(map(os.path.basename, args))}: status {status}", got.stderr)
     got = b.run("precompile", fine, HEDDLE_CACHE="off")
     tap.ok(got.returncode == 1 and "cache is off" in got.stderr, "without a cache there is nothing to do", got.stderr)
+    got = b.run("precompile", fine, HEDDLE_CACHE="/proc/self/nowhere")
+    tap.ok(got.returncode == 1 and "cannot be kept" in got.stderr, "nor where nothing can be written", got.stderr)
     tuning = write(os.path.join(b.folder, "tuning"), "no tuning")
     got = b.run("precompile", fine, HEDDLE_TUNING=tuning)
     tap.ok(got.returncode == 1 and tuning in got.stderr, "a driver that does not start says why", f"status {got.returncode}: {got.stderr}")

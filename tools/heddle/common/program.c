@@ -121,6 +121,18 @@ bool program_image_modules(const struct hd_buf *image, program_ptx_fn *call, voi
     return obj_linked_has_code(image->ptr);
 }
 
+bool program_is_elf(const char *path)
+{
+    char magic[4] = {0};
+    FILE *file = fopen(path, "rb");
+    bool is = file && fread(magic, 1, sizeof(magic), file) == sizeof(magic) &&
+              !memcmp(magic, ELFMAG, SELFMAG);
+
+    if (file)
+        fclose(file);
+    return is;
+}
+
 bool program_is_static(const struct program *program)
 {
     struct obj_elf_segment segment;

@@ -44,6 +44,8 @@ void program_close(struct program *program);
 typedef void program_ptx_fn(void *user, const struct obj_entry *entry);
 bool program_image_modules(const struct hd_buf *image, program_ptx_fn *call, void *user);
 
+/* Does the file begin as ELF files do? False where it cannot be read. */
+bool program_is_elf(const char *path);
 /* A program that no loader puts together: there is no way to put libraries of ours into it. */
 bool program_is_static(const struct program *program);
 /* Is there device code of any kind? An entry without a function is none. */

@@ -56,18 +56,6 @@ struct folder {
 
 /* ---- finding */
 
-static bool folder_is_elf(const char *path)
-{
-    char magic[4] = {0};
-    FILE *f = fopen(path, "rb");
-    bool is =
-        f && fread(magic, 1, sizeof(magic), f) == sizeof(magic) && !memcmp(magic, "\177ELF", 4);
-
-    if (f)
-        fclose(f);
-    return is;
-}
-
 static bool folder_ends_with(const char *text, const char *end)
 {
     size_t n = strlen(text), m = strlen(end);
@@ -83,7 +71,7 @@ static bool folder_add_file(struct folder *f, const char *path)
 
     if (folder_ends_with(below, ".dist-info/RECORD"))
         return hd_vec_push(&f->records, file.path);
-    return !folder_is_elf(path) || hd_vec_push(&f->files, file);
+    return !program_is_elf(path) || hd_vec_push(&f->files, file);
 }
 
 static int folder_by_name(const FTSENT **a, const FTSENT **b)

@@ -2,6 +2,7 @@
 #include "precompile/precompile.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <getopt.h>
 #include <sched.h>
 #include <stdio.h>
@@ -270,6 +271,9 @@ static int compile_for(struct order *o, struct obj_cache *cache, const char *dev
         return code;
     if (obj_cache_stat(cache, &outcome.after) != HD_OK)
         return cli_error("%s", hd_error_message());
+    if (sum_kernels(&o->p) && access(obj_cache_dir(cache), W_OK))
+        return cli_error("%s: the code was made, but cannot be kept: %s", obj_cache_dir(cache),
+                         strerror(errno));
     if (json)
         put_json(json, &outcome);
     else

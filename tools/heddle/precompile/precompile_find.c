@@ -78,20 +78,13 @@ static int find_add_program(struct precompile *p, const char *path, struct progr
     return CLI_OK;
 }
 
-static const char *find_base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 /*
  * A file that a folder or a program brings along: what is no program is passed over, and so are
  * NVIDIA's libraries, most of which Heddle's take the place of.
  */
 static int find_in_passing(struct precompile *p, const char *path)
 {
-    const char *name = find_base_name(path);
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     enum where_library ours;
     struct program program;
 
@@ -114,29 +107,11 @@ static int find_by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-static bool find_is_candidate(const char *path)
-{
-    static const char *const endings[] = {".ptx", ".cubin", ".fatbin"};
-    const char *dot = strrchr(find_base_name(path), '.');
-    char magic[4] = {0};
-    FILE *file;
-    bool is;
-
-    for (size_t i = 0; dot && i < HD_COUNT_OF(endings); i++)
-        if (!strcmp(dot, endings[i]))
-            return true;
-    file = fopen(path, "rb");
-    is = file && fread(magic, 1, sizeof(magic), file) == sizeof(magic) &&
-         !memcmp(magic, "\177ELF", sizeof(magic));
-    if (file)
-        fclose(file);
-    return is;
-}
-
 static int find_folder(struct precompile *p, const char *path)
 {
     char *paths[] = {(char *)(uintptr_t)path, NULL};
     FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_COMFOLLOW, find_by_name);
+    const char *dot;
     int code = CLI_OK;
 
     if (!walk)
@@ -148,7 +123,9 @@ static int find_folder(struct precompile *p, const char *path)
             continue;
         p->examined++;
         cli_progress("%zu files, %zu with device code: %s", p->examined, p->files.len, e->fts_path);
-        if (find_is_candidate(e->fts_path))
+        dot = strrchr(e->fts_name, '.');
+        if ((dot && hd_str_lists(HD_STR("ptx,cubin,fatbin"), dot + 1)) ||
+            program_is_elf(e->fts_path))
             code = find_in_passing(p, e->fts_path);
     }
     fts_close(walk);

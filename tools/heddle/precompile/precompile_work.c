@@ -104,19 +104,22 @@ static bool work_module(const struct precompile_worker *w, CUmodule module, uint
                         uint32_t from)
 {
     const struct precompile_share *s = &w->shares[share];
+    struct precompile_event event = {.share = share};
     CUfunction *functions = NULL;
     unsigned count = 0;
+    CUresult result = driver.count(&count, module);
     bool good = true;
 
     assert(s->step && s->first < s->step);
-    if (driver.count(&count, module) == CUDA_SUCCESS && count)
-        functions = hd_alloc_array(count, sizeof(CUfunction));
-    if (functions && driver.enumerate(functions, count, module) == CUDA_SUCCESS)
-        for (uint32_t i = s->first; i < count && good; i += s->step)
-            if (i >= from)
-                good = work_kernel(w, functions[i], share, i);
+    if (result == CUDA_SUCCESS) {
+        functions = hd_alloc_array(count + 1u, sizeof(CUfunction));
+        result = functions ? driver.enumerate(functions, count, module) : CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    for (uint32_t i = s->first; result == CUDA_SUCCESS && i < count && good; i += s->step)
+        if (i >= from)
+            good = work_kernel(w, functions[i], share, i);
     hd_free(functions);
-    return good;
+    return result == CUDA_SUCCESS ? good : work_say_why(w, &event, EVENT_IMAGE, result);
 }
 
 static bool work_share(const struct precompile_worker *w, uint32_t share, uint32_t from)

@@ -116,14 +116,13 @@ def test_program(b, tap):
 
 def test_parts(b, tap):
     """Code of several units, which the wrapper in the program's file says how to put together."""
-    builders = [("heddle cc", [b.heddle, "cc", "-arch=compute_80"])]
+    builders = [("heddle cc", "cc", ["-arch=compute_80"])]
     if find_nvcc():
-        gencode = ["-gencode", "arch=compute_80,code=[compute_80,sm_80]"]
-        builders += [(f"nvcc -cudart {runtime}", [find_nvcc(), "-cudart", runtime, *gencode]) for runtime in ("static", "shared")]
+        builders.append(("nvcc", "nvcc", ["-gencode", "arch=compute_80,code=[compute_80,sm_80]"]))
     sources = [write(os.path.join(b.folder, name), text) for name, text in PARTS.items()]
-    for name, command in builders:
+    for name, builder, options in builders:
         program = os.path.join(b.folder, "parts")
-        got = subprocess.run([*command, "-rdc=true", *sources, "-o", program], capture_output=True, text=True, env=b.env, check=False)
+        got = subprocess.run([*b.variant.compiler(b.heddle, builder), *options, "-rdc=true", *sources, "-o", program], capture_output=True, text=True, env=b.env, check=False)
         tap.ok(got.returncode == 0, f"{name} -rdc=true builds", got.stdout + got.stderr)
         b.fresh("parts of " + name.replace(" ", "_"))
         devices, _ = b.precompile("-d", "cpu,sim", program, name=f"units linked by {name}")
@@ -137,7 +136,7 @@ def test_folder(b, tap):
     os.makedirs(os.path.join(folder, "some/package"))
     source = write(os.path.join(b.folder, "library.cu"), PROGRAM)
     library = os.path.join(folder, "some/package/ext.so")
-    got = subprocess.run([b.heddle, "cc", "-DLIBRARY", "-shared", "-Xcompiler", "-fPIC", source, "-o", library], capture_output=True, text=True,
+    got = subprocess.run([*b.variant.compiler(b.heddle, builder="cc"), "-DLIBRARY", "-shared", "-Xcompiler", "-fPIC", source, "-o", library], capture_output=True, text=True,
                          env=b.env, check=False)
     tap.ok(got.returncode == 0, "a library builds", got.stdout + got.stderr)
     write(os.path.join(folder, "kernels.ptx"), PTX)
@@ -151,7 +150,7 @@ def test_folder(b, tap):
     tap.eq(files, {"ext.so": 1, "kernels.ptx": 1}, "the library, and PTX; neither what is cut off, nor NVIDIA's, nor twice by a link")
     host = write(os.path.join(b.folder, "host.c"), "void launch(int *);\nint main(void) { launch(0); return 0; }\n")
     program = os.path.join(b.folder, "host")
-    subprocess.run([b.heddle, "cc", host, library, "-Xlinker", "-rpath," + os.path.dirname(library), "-o", program], env=b.env, check=False)
+    subprocess.run([*b.variant.compiler(b.heddle, builder="cc"), host, library, "-Xlinker", "-rpath," + os.path.dirname(library), "-o", program], env=b.env, check=False)
     b.fresh("libraries")
     devices, _ = b.precompile(program, name="a program without device code")
     tap.eq([os.path.basename(f["file"]) for d in devices for f in d["files"]], ["ext.so"], "its library has some")
@@ -248,8 +247,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         b = Cached(sys.argv[1], tap, folder)
         test_program(b, tap)
+        test_parts(b, tap)
         if b.variant.is_default:
-            test_parts(b, tap)
             test_folder(b, tap)
             test_failures(b, tap)
             test_dead_worker(b, tap)
